@@ -1,0 +1,6 @@
+export { createChatService } from './service.ts'
+export type { ChatService } from './service.ts'
+export { chatView } from './view.ts'
+export type { ChatDeps } from './ports.ts'
+export { hintMarker, promptMessages, withHints } from './prompt.ts'
+export { messageLimitCharacters } from './limits.ts'

@@ -1,0 +1,327 @@
+// Builds everything, in order: store → policy → workers → chat and learning → services. The one place where
+// folders meet. Disposing goes the other way round.
+import { randomInt } from 'node:crypto'
+import { existsSync, mkdirSync } from 'node:fs'
+import { copyFile, readdir } from 'node:fs/promises'
+import { availableParallelism } from 'node:os'
+import { basename, join } from 'node:path'
+import { EventPublisher } from '@orpc/server'
+import { leaseWords } from '../shared/contract/trainer.ts'
+import type { AppEvent, SystemInfo } from '../shared/contract/app.ts'
+import { AppError, toAppError } from '../shared/errors.ts'
+import { chatView, createChatService, type ChatService } from './chat/index.ts'
+import {
+  createGovernor,
+  createLearningLoop,
+  createNoteDesk,
+  curves,
+  heatMap,
+  heatMaps,
+  runSummaries,
+  type Governor,
+  type LearningDeps,
+  type LearningLoop,
+  type PrmClient,
+  type TrainerClient,
+} from './learning/index.ts'
+import { openPolicy, type Policy } from './policy/index.ts'
+import { judgeHandlers } from './judge-handlers.ts'
+import { learningRules } from './learning-rules.ts'
+import { loadResources } from './resources.ts'
+import type { Services } from './rpc/index.ts'
+import { openStore, type Store } from './store/index.ts'
+import { startPrm, startTrainer, type WorkerHandle } from './workers/start.ts'
+
+export interface ComposeOptions {
+  readonly dataDir: string
+  /** A GGUF file; null = the newest one in the data folder's `models`. */
+  readonly modelPath: string | null
+}
+
+export interface App extends AsyncDisposable {
+  readonly services: Services
+}
+
+const appVersion = '0.1.0'
+const tickMs = 1000
+const notesInPrompt = 3
+
+async function findModel(options: ComposeOptions): Promise<string> {
+  if (options.modelPath !== null) return options.modelPath
+  const dir = join(options.dataDir, 'models')
+  const files = existsSync(dir) ? await readdir(dir) : []
+  const found = files.filter((file) => file.endsWith('.gguf')).toSorted()[0]
+  if (found === undefined) {
+    throw new AppError(
+      'not-found',
+      `There is no model in ${dir}. Fetch one, or start with --model FILE.`,
+    )
+  }
+  return join(dir, found)
+}
+
+interface Serving {
+  readonly policy: Policy | null
+  /** Why there is none. */
+  readonly error: string | null
+}
+
+/** A model that cannot be loaded leaves the app usable: chats can be read, and the reason is shown. */
+async function startPolicy(options: ComposeOptions, threads: number): Promise<Serving> {
+  try {
+    const modelPath = await findModel(options)
+    return { policy: await openPolicy({ modelPath, device: 'auto', threads }), error: null }
+  } catch (thrown) {
+    return { policy: null, error: toAppError(thrown).message }
+  }
+}
+
+interface Trainer {
+  problem(): string | null
+  sentence(): string
+  client(): Promise<TrainerClient>
+}
+
+/** Loads the training model on first use; why training is impossible is kept in words. */
+function trainerAccess(worker: WorkerHandle<TrainerClient>, policy: () => Policy): Trainer {
+  let problem: string | null = null
+  let backend: string | null = null
+  return {
+    problem: () => problem,
+    sentence: () =>
+      problem ??
+      (backend === null
+        ? 'Training starts when there is something to learn from.'
+        : `Training runs on ${backend}.`),
+    async client(): Promise<TrainerClient> {
+      const client = worker.client()
+      try {
+        const loaded = await client.load({ modelPath: policy().info().path })
+        backend = loaded.backend
+        problem = null
+        return client
+      } catch (thrown) {
+        const { message } = toAppError(thrown)
+        problem = `Training is not possible with this model: ${message}`
+        throw new AppError('unavailable', problem, { cause: thrown })
+      }
+    },
+  }
+}
+
+/** Quiet time: since the last request, or zero while somebody is served or judged. */
+function createClock(demand: () => number) {
+  let touchedAt = Date.now()
+  const touch = (): void => {
+    touchedAt = Date.now()
+  }
+  return {
+    demand,
+    touch,
+    quietMs() {
+      if (demand() > 0) touch()
+      return Date.now() - touchedAt
+    },
+  }
+}
+
+function modelInfo(policy: Policy | null): SystemInfo['model'] {
+  if (policy === null) return null
+  const { modelId, name, path, architecture, contextSize, sizeBytes } = policy.info()
+  return { id: modelId, name, path, architecture, contextSize, sizeBytes }
+}
+
+function systemInfo(parts: {
+  readonly serving: Serving
+  readonly store: Store
+  readonly dataDir: string
+  readonly threads: number
+  readonly trainer: Trainer
+  readonly loop: LearningLoop
+}): SystemInfo {
+  const { serving } = parts
+  const info = serving.policy?.info()
+  return {
+    appVersion,
+    model: modelInfo(serving.policy),
+    modelError: serving.error,
+    compute: {
+      device: info?.device ?? 'cpu',
+      sentence: info?.deviceSentence ?? 'No model is loaded.',
+      threads: parts.threads,
+    },
+    trainer: {
+      available: serving.policy !== null && parts.trainer.problem() === null,
+      sentence: serving.policy === null ? 'No model is loaded.' : parts.trainer.sentence(),
+    },
+    judge:
+      serving.policy === null
+        ? { sentence: 'The rules judge alone: no model is loaded.', abstains: true }
+        : parts.loop.judgeSentence(),
+    dataDir: parts.dataDir,
+    readOnly: parts.store.readOnlyReason(),
+  }
+}
+
+async function exportVersion(
+  parts: { readonly store: Store; readonly dataDir: string; readonly policy: () => Policy },
+  version: number,
+): Promise<{ path: string; command: string }> {
+  const row = parts.store.version(version)
+  if (row === null) throw new AppError('not-found', `There is no version v${version}.`)
+  const dir = join(parts.dataDir, 'exports')
+  mkdirSync(dir, { recursive: true })
+  const { modelId, path: modelPath } = parts.policy().info()
+  const name = modelId.replaceAll(/[^\w.-]+/g, '-')
+  const path = join(dir, `hone-${name}-v${version}.gguf`)
+  await copyFile(row.path, path)
+  return { path, command: `llama-cli -m "${basename(modelPath)}" --lora "${path}"` }
+}
+
+interface Core {
+  readonly store: Store
+  readonly events: EventPublisher<{ app: AppEvent }>
+  readonly serving: Serving
+  readonly policy: () => Policy
+  readonly threads: number
+  readonly clock: ReturnType<typeof createClock>
+  readonly governor: Governor
+  readonly trainerWorker: WorkerHandle<TrainerClient>
+  readonly prmWorker: WorkerHandle<PrmClient>
+  readonly dispose: () => Promise<void>
+}
+
+/** Store, policy, governor and the two workers. */
+async function composeCore(options: ComposeOptions): Promise<Core> {
+  const store = openStore({ dataDir: options.dataDir })
+  store.closeInterrupted()
+  const cores = availableParallelism()
+  const threads = Math.max(1, cores - 1)
+  const serving = await startPolicy(options, threads)
+  const policy = (): Policy => {
+    if (serving.policy !== null) return serving.policy
+    throw new AppError('unavailable', serving.error ?? 'No model is loaded.')
+  }
+  const clock = createClock(() => {
+    const load = serving.policy?.load()
+    return load === undefined ? 0 : load.serve + load.judge
+  })
+  const memory = new SharedArrayBuffer(leaseWords.length * Int32Array.BYTES_PER_ELEMENT)
+  const governor = createGovernor({
+    memory,
+    cores,
+    demand: clock.demand,
+    quietMs: clock.quietMs,
+  })
+  const unsubscribe = serving.policy?.onLoadChange(() => governor.update())
+  const trainerWorker = startTrainer(memory)
+  const prmWorker = startPrm(judgeHandlers(policy))
+  const events = new EventPublisher<{ app: AppEvent }>()
+  const parts = { store, events, serving, policy, threads, clock, governor }
+  return {
+    ...parts,
+    trainerWorker,
+    prmWorker,
+    async dispose() {
+      await trainerWorker[Symbol.asyncDispose]()
+      await prmWorker[Symbol.asyncDispose]()
+      unsubscribe?.()
+      await serving.policy?.[Symbol.asyncDispose]()
+      store[Symbol.dispose]()
+    },
+  }
+}
+
+function learningDeps(core: Core, trainer: Trainer, dataDir: string): LearningDeps {
+  const adapterDir = join(dataDir, 'adapters')
+  mkdirSync(adapterDir, { recursive: true })
+  return {
+    store: core.store,
+    policy: core.policy,
+    trainer: () => trainer.client(),
+    prm: () => Promise.resolve(core.prmWorker.client()),
+    rules: learningRules,
+    resources: loadResources(),
+    lease: core.governor,
+    publish: (event) => core.events.publish('app', event),
+    quietMs: core.clock.quietMs,
+    now: Date.now,
+    adapterDir,
+  }
+}
+
+function composeChat(core: Core, deps: LearningDeps, loop: LearningLoop): ChatService {
+  const { store } = core
+  return createChatService({
+    store,
+    policy: core.policy,
+    publish: deps.publish,
+    scaffold: (request, chatId) =>
+      store
+        .notes()
+        .filter((note) => note.state === 'prompt' && deps.rules.inScope(note, request, chatId))
+        .toSorted((a, b) => b.updatedAt - a.updatedAt)
+        .slice(0, notesInPrompt),
+    onNextState: (turnId) => loop.judging.owe(turnId),
+    onTurn: () => {
+      core.clock.touch()
+      loop.announce()
+    },
+    seed: () => randomInt(2 ** 31),
+  })
+}
+
+function learningServices(deps: LearningDeps, loop: LearningLoop): Services['learning'] {
+  return {
+    ...createNoteDesk(deps, (turnId) => loop.judging.owe(turnId)),
+    status: loop.status,
+    trainNow: loop.trainNow,
+    practiceNow: loop.practiceNow,
+    activate: loop.activate,
+    announce: loop.announce,
+    tick: loop.tick,
+    hints: loop.hints,
+    curves: () => curves(deps),
+    runs: () => runSummaries(deps),
+    heatMaps: () => heatMaps(deps),
+    heatMap: (runId, sampleId) => heatMap(deps, runId, sampleId),
+  }
+}
+
+export async function compose(options: ComposeOptions): Promise<App> {
+  const core = await composeCore(options)
+  const { store, serving, threads, clock, policy } = core
+  const { dataDir } = options
+  const trainer = trainerAccess(core.trainerWorker, policy)
+  const deps = learningDeps(core, trainer, dataDir)
+  const loop = createLearningLoop(deps, {
+    unavailable: () => (serving.policy === null ? serving.error : trainer.problem()),
+  })
+  const chat = composeChat(core, deps, loop)
+  if (serving.policy !== null) await loop.resume()
+  const timer = setInterval(() => {
+    core.governor.update()
+    loop.tick()
+  }, tickMs)
+
+  const services: Services = {
+    store,
+    chat,
+    events: core.events,
+    publish: deps.publish,
+    learning: learningServices(deps, loop),
+    chatView: (chatId) => chatView(store, chatId, serving.policy?.info().contextSize ?? 0),
+    systemInfo: () => systemInfo({ serving, store, dataDir, threads, trainer, loop }),
+    exportVersion: (version) => exportVersion({ store, dataDir, policy }, version),
+    touch: clock.touch,
+  }
+  return {
+    services,
+    async [Symbol.asyncDispose]() {
+      clearInterval(timer)
+      await chat[Symbol.asyncDispose]()
+      await loop[Symbol.asyncDispose]()
+      await core.dispose()
+    },
+  }
+}

@@ -1,0 +1,64 @@
+// Bump allocator over one native buffer that is kept between calls. Slots are planned first, then `commit`
+// makes sure the buffer holds them all; a call that needs more replaces the buffer.
+import type { NativeBuffer, Runtime, Slot } from './runtime.ts'
+import type { Scope } from './scope.ts'
+import { byteLength, shapeOf, type ElementType, type Shape } from './tensor.ts'
+
+export class Arena implements Disposable {
+  readonly #runtime: Runtime
+  #scope: Scope
+  #buffer: NativeBuffer | null = null
+  #used = 0
+
+  constructor(runtime: Runtime) {
+    this.#runtime = runtime
+    this.#scope = runtime.newScope()
+  }
+
+  get plannedBytes(): number {
+    return this.#used
+  }
+
+  get allocatedBytes(): number {
+    return this.#buffer?.size ?? 0
+  }
+
+  /** Forgets all slots; their memory is reused. */
+  reset(): void {
+    this.#used = 0
+  }
+
+  /** Plans a place; it may be used after `commit`. */
+  plan(sizes: readonly number[], type: ElementType = 'f32'): Slot {
+    const shape: Shape = shapeOf(...sizes)
+    const arena = this
+    const offset = this.#used
+    const alignment = this.#runtime.alignment
+    this.#used += Math.ceil(byteLength(shape) / alignment) * alignment
+    return {
+      get buffer() {
+        if (arena.#buffer === null) throw new Error('the arena was not committed')
+        return arena.#buffer
+      },
+      offset,
+      shape,
+      type,
+    }
+  }
+
+  commit(): void {
+    if (this.#buffer !== null && this.#buffer.size >= this.#used) return
+    this.#release()
+    this.#buffer = this.#runtime.allocateBuffer(this.#scope, Math.max(this.#used, 1))
+  }
+
+  #release(): void {
+    this.#buffer = null
+    this.#scope[Symbol.dispose]()
+    this.#scope = this.#runtime.newScope()
+  }
+
+  [Symbol.dispose](): void {
+    this.#release()
+  }
+}

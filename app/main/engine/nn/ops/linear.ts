@@ -1,0 +1,128 @@
+// A group of linear layers with one input (q·k·v, gate·up, or a single layer), each with a LoRA pair.
+// ggml's products are slow where the inner size is the rank, so B stands in extra columns of the weights:
+//   h = A x,  y = [W | s B] [x ; h]     and backward  dh = (s B)ᵀ dy,  dx = [Wᵀ | Aᵀ] [dy ; dh].
+// The base model uses the same weights without the extra columns. Letters: I inputs, O outputs of all members
+// together, P padded rank of all members together (their blocks lie on the diagonal, the rest is zero).
+import { ops, type Graph, type Slot, type Tensor } from '../../ffi/index.ts'
+
+export interface LinearMember {
+  /** GGUF name of the weight, for instance `blk.3.attn_q.weight`. */
+  readonly name: string
+  readonly outFeatures: number
+  /** (s B)ᵀ, [O of the member, p]. */
+  readonly bT: Slot
+}
+
+export interface LinearGroup {
+  readonly inFeatures: number
+  readonly outFeatures: number
+  /** Rank of one pair, rounded up to a multiple of 16; unused places are zero. */
+  readonly paddedRank: number
+  readonly members: readonly LinearMember[]
+  /** [W | s B], [I + P, O]. */
+  readonly weight: Slot
+  /** [Wᵀ | Aᵀ], [O + P, I]; null until a gradient is first asked for. */
+  readonly transposed: Slot | null
+  /** A of all members, [I, P]. */
+  readonly a: Slot
+}
+
+/** Largest cost of one product; larger ones are cut along the tokens. In multiply-adds. */
+const productBudget = 1.5e9
+
+export interface LinearForward {
+  readonly x: Tensor
+  readonly group: LinearGroup
+  /** Where y goes, [O, T]. */
+  readonly output: Slot
+  /** Null = the base model. `h` receives A x [P, T]; `joined` is scratch, [I + P, T]. */
+  readonly adapter: { readonly h: Slot; readonly joined: Slot } | null
+}
+
+export function linearForward(g: Graph, call: LinearForward): Tensor {
+  const { x, group, output, adapter } = call
+  const weight = g.leaf(group.weight)
+  if (adapter === null) {
+    const base = ops.viewColumns(g, weight, 0, group.inFeatures) // [I, O]
+    return productInto(g, { weight: base, x, output })
+  }
+  const h = g.into(adapter.h, ops.mulMat(g, g.leaf(group.a), x)) // [P, T]
+  return productInto(g, { weight, x: join(g, [x, h], adapter.joined), output })
+}
+
+export interface LinearBackward {
+  readonly group: LinearGroup
+  /** Inputs of the layer and what forward kept: x [I, T], h [P, T]. */
+  readonly x: Tensor
+  readonly h: Tensor
+  /** Gradients of the members' outputs, [O of the member, T], packed. */
+  readonly grads: readonly Tensor[]
+  /** Scratch, [O + P, T]. */
+  readonly joined: Slot
+  /** Where dx goes, [I, T]; null when nobody needs it. */
+  readonly output: Slot | null
+  /** Where the pairs' gradients go: A [I, P], and per member s⁻¹ Bᵀ [O of the member, p]. */
+  readonly gradA: Slot
+  readonly gradB: readonly Slot[]
+}
+
+/** Returns dx, [I, T]. */
+export function linearBackward(g: Graph, call: LinearBackward): Tensor | null {
+  const { group, grads } = call
+  const dh = group.members.map((member, m) => {
+    const grad = grads[m]
+    if (grad === undefined) throw new Error(`no gradient for ${member.name}`)
+    const h = ops.viewColumns(g, call.h, m * group.paddedRank, group.paddedRank)
+    const slot = call.gradB[m]
+    if (slot !== undefined) g.into(slot, ops.outProd(g, grad, h)) // [O of the member, p]
+    return ops.mulMat(g, g.leaf(member.bT), grad) // [p, T]
+  })
+  const joined = join(g, [...grads, ...dh], call.joined) // [O + P, T]
+  const rank = group.paddedRank * group.members.length
+  const dhAll = ops.viewColumns(g, joined, group.outFeatures, rank)
+  g.into(call.gradA, ops.outProd(g, call.x, dhAll)) // [I, P]
+  if (call.output === null) return null
+  if (group.transposed === null) throw new Error('the transposed weights were not made')
+  return productInto(g, { weight: g.leaf(group.transposed), x: joined, output: call.output })
+}
+
+/** Puts tensors [n, T] under one another in `slot`. */
+function join(g: Graph, parts: readonly Tensor[], slot: Slot): Tensor {
+  const target = g.leaf(slot)
+  let start = 0
+  for (const part of parts) {
+    ops.copyInto(g, part, ops.viewColumns(g, target, start, part.shape[0]))
+    start += part.shape[0]
+  }
+  return target
+}
+
+/** weight [k, n], x [k, T] → output [n, T], in pieces that keep a graph segment short. */
+function productInto(
+  g: Graph,
+  call: { readonly weight: Tensor; readonly x: Tensor; readonly output: Slot },
+): Tensor {
+  const { weight, x, output } = call
+  const T = x.shape[1]
+  const perToken = weight.shape[0] * weight.shape[1]
+  const step = Math.max(16, Math.floor(productBudget / perToken / 16) * 16)
+  if (step >= T) return g.into(output, ops.mulMat(g, weight, x))
+  const whole = g.leaf(output)
+  for (let start = 0; start < T; start += step) {
+    const count = Math.min(step, T - start)
+    const part = ops.mulMat(g, weight, ops.viewRows(g, x, start, count))
+    g.into(rowsOf(output, start, count), part)
+  }
+  return whole
+}
+
+/** The place of some rows of a matrix. */
+export function rowsOf(slot: Slot, start: number, count: number): Slot {
+  const [columns] = slot.shape
+  return {
+    buffer: slot.buffer,
+    offset: slot.offset + start * columns * 4,
+    shape: [columns, count, 1, 1],
+    type: slot.type,
+  }
+}

@@ -1,0 +1,94 @@
+// Owns a model's frozen weights in native memory and keeps them ready for a call: enough adapter columns, the
+// right adapter in them, transposed copies where a gradient is asked for.
+import { Arena, type Runtime } from '../ffi/index.ts'
+import { parseGguf } from '../gguf/reader.ts'
+import { fileSource } from '../gguf/source.ts'
+import type { Adapter, ModelInfo } from '../types.ts'
+import { paddedRankOf, uploadAdapter } from './adapter.ts'
+import { readModelInfo } from './config.ts'
+import {
+  fillTransposed,
+  loadWeights,
+  planTransposed,
+  planWeights,
+  type ModelWeights,
+  type Work,
+} from './weights.ts'
+
+/** Room for an adapter's columns when none was seen yet. */
+const defaultPaddedRank = 16
+
+export class WeightStore implements Disposable {
+  readonly info: ModelInfo
+  readonly #runtime: Runtime
+  readonly #path: string
+  readonly #stored: Arena
+  readonly #copies: Arena
+  #weights: ModelWeights
+  #uploaded: { readonly adapter: Adapter; readonly revision: number } | null = null
+
+  constructor(runtime: Runtime, path: string) {
+    this.#runtime = runtime
+    this.#path = path
+    using bytes = fileSource(path)
+    this.info = readModelInfo(parseGguf(bytes))
+    this.#stored = new Arena(runtime)
+    this.#copies = new Arena(runtime)
+    try {
+      this.#weights = this.#load(defaultPaddedRank)
+    } catch (error) {
+      this[Symbol.dispose]()
+      throw error
+    }
+  }
+
+  /** Weights ready for a call with this adapter (null = base) and, where asked, for its gradient. */
+  async prepare(
+    work: Work,
+    want: { readonly adapter: Adapter | null; readonly gradient: boolean },
+  ): Promise<ModelWeights> {
+    const { adapter } = want
+    if (adapter !== null && adapter.rank > this.#weights.paddedRank) {
+      this.#weights = this.#load(paddedRankOf(adapter.rank))
+    }
+    if (want.gradient && this.#weights.headTransposed === null) await this.#transpose(work)
+    if (adapter !== null) await this.#upload(work, adapter)
+    return this.#weights
+  }
+
+  #load(paddedRank: number): ModelWeights {
+    this.#uploaded = null
+    using bytes = fileSource(this.#path)
+    const file = parseGguf(bytes)
+    readModelInfo(file)
+    this.#stored.reset()
+    const weights = planWeights(this.#stored, this.info, paddedRank)
+    this.#stored.commit()
+    loadWeights(this.#runtime, { file, bytes }, weights)
+    return weights
+  }
+
+  async #transpose(work: Work): Promise<void> {
+    this.#uploaded = null
+    this.#copies.reset()
+    const weights = planTransposed(this.#copies, this.#weights)
+    this.#copies.commit()
+    await fillTransposed(work, weights)
+    this.#weights = weights
+  }
+
+  async #upload(work: Work, adapter: Adapter): Promise<void> {
+    const current = this.#uploaded
+    if (current?.adapter === adapter && current.revision === adapter.revision) return
+    // Cleared first: an abandoned upload must not pass for a finished one.
+    this.#uploaded = null
+    const { revision } = adapter
+    await uploadAdapter(work, this.#weights, adapter)
+    this.#uploaded = { adapter, revision }
+  }
+
+  [Symbol.dispose](): void {
+    this.#stored[Symbol.dispose]()
+    this.#copies[Symbol.dispose]()
+  }
+}

@@ -1,0 +1,15 @@
+// The pure rules of signals and prm in the shape in which the learning loop asks for them.
+import { withHints } from './chat/index.ts'
+import type { LearningRules } from './learning/index.ts'
+import { inScope, mergeHint, parseCheck, satisfies } from './prm/index.ts'
+import { buildNextState, similarity } from './signals/index.ts'
+
+export const learningRules: LearningRules = {
+  buildNextState,
+  satisfies,
+  checkOf: (text) => parseCheck(text),
+  inScope,
+  similarity,
+  mergeHint,
+  withHints,
+}

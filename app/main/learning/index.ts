@@ -1,0 +1,7 @@
+export { createLearningLoop } from './loop.ts'
+export type { LearningLoop } from './loop.ts'
+export { createNoteDesk } from './desk.ts'
+export { createGovernor } from './governor.ts'
+export type { Governor } from './governor.ts'
+export type { LearningDeps, LearningRules, PrmClient, TrainerClient } from './ports.ts'
+export { curves, heatMap, heatMaps, runSummaries } from './views.ts'

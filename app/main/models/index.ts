@@ -1,0 +1,8 @@
+export { catalogue, defaultModel } from './catalogue.ts'
+export type { CatalogueModel, HubSource, ModelSource, WheelSource } from './catalogue.ts'
+export { download } from './download.ts'
+export type { DownloadRequest, Patience } from './download.ts'
+export { inMegabytes, requireGguf, sha256OfFile } from './files.ts'
+export { nameOf, obtainModel } from './obtain.ts'
+export type { ObtainedModel, ObtainEvent, ObtainRequest } from './obtain.ts'
+export { dataFolder, modelsFolder } from './paths.ts'

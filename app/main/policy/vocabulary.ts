@@ -1,0 +1,89 @@
+// Text to ids and back for one model. Everything the product tokenises goes through here.
+
+import { LlamaVocabularyType, type LlamaModel, type Token } from 'node-llama-cpp'
+
+export interface Vocabulary {
+  readonly size: number
+  readonly endIds: readonly number[]
+  /** The id every prompt must begin with, or null. */
+  readonly firstId: number | null
+  /** Variables a chat template may print. */
+  readonly named: { readonly bos_token: string; readonly eos_token: string }
+  /** Strings that stand for one control token, longest first. */
+  readonly controls: readonly string[]
+  isEnd(id: number): boolean
+  plainIds(text: string): number[]
+  /** The one id of a control string; throws when it is not one. */
+  controlId(text: string): number
+  tokenText(id: number): string
+  textStream(): TextStream
+}
+
+/** Gives text out only once its bytes are complete, so no character is ever broken in two. */
+export interface TextStream {
+  push(id: number): string
+}
+
+/** GGUF token types that llama.cpp recognises only when special tokens are asked for. */
+const controlTypes: ReadonlySet<number> = new Set([2, 3])
+
+export function createVocabulary(model: LlamaModel): Vocabulary {
+  const tokens = model.fileInfo.metadata.tokenizer.ggml.tokens
+  const types = model.fileInfo.metadata.tokenizer.ggml.token_type
+  const ends: number[] = []
+  const controls: string[] = []
+  tokens.forEach((text, id) => {
+    if (model.isEogToken(id as Token)) ends.push(id)
+    if (controlTypes.has(Number(types?.[id])) && text !== '') controls.push(text)
+  })
+  controls.sort((a, b) => b.length - a.length)
+  const endSet = new Set(ends)
+  return {
+    size: tokens.length,
+    endIds: ends,
+    firstId: model.tokens.shouldPrependBosToken ? model.tokens.bos : null,
+    named: { bos_token: model.tokens.bosString ?? '', eos_token: model.tokens.eosString ?? '' },
+    controls,
+    isEnd: (id) => endSet.has(id),
+    plainIds: (text) => model.tokenize(text, false),
+    controlId(text) {
+      const [id, ...rest] = model.tokenize(text, true)
+      if (id === undefined || rest.length > 0) throw new Error(`"${text}" is not one token`)
+      return id
+    },
+    tokenText: (id) => model.detokenize([id as Token], true),
+    textStream: () => createTextStream(model),
+  }
+}
+
+/** A character takes at most 4 bytes, so at most 4 ids can share one. */
+const idsPerCharacter = 4
+/** Sentence-piece models drop a leading space unless they see what came before. */
+const contextIds = 3
+
+function createTextStream(model: LlamaModel): TextStream {
+  let pending: Token[] = []
+  let before: Token[] = []
+  const needsContext = model.vocabularyType === LlamaVocabularyType.spm
+
+  function give(count: number): string {
+    const ids = pending.slice(0, count)
+    pending = pending.slice(count)
+    const text = model.detokenize(ids, false, needsContext ? before : [])
+    before = [...before, ...ids].slice(-contextIds)
+    return text
+  }
+  return {
+    push(id) {
+      pending.push(id as Token)
+      if (!model.detokenize(pending, false).endsWith('\uFFFD')) return give(pending.length)
+      // Longer than any character: the first bytes never belonged to one and are shown as what they are.
+      return pending.length > idsPerCharacter ? give(1) : ''
+    },
+  }
+}
+
+export function textOfIds(vocabulary: Vocabulary, ids: readonly number[]): string {
+  const stream = vocabulary.textStream()
+  return ids.map((id) => stream.push(id)).join('')
+}

@@ -1,0 +1,5 @@
+export { createRouter } from './router.ts'
+export { servePort } from './ports.ts'
+export type { ServablePort } from './ports.ts'
+export type { LearningServices, Services } from './services.ts'
+export { toRpcError } from './errors.ts'

@@ -1,0 +1,2 @@
+export { createTrainer } from './trainer.ts'
+export type { Trainer, TrainerOptions } from './trainer.ts'

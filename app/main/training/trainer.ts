@@ -1,0 +1,213 @@
+// The trainer worker's body: owns the engine and one base model, and serves load, train, drift, probe, unload one at a
+// time. Nothing of a run is kept but the base's hidden states of neutral exchanges, which depend on the model alone.
+import type { ProbePosition, TrainEvent, TrainRequest } from '../../shared/contract/trainer.ts'
+import type { Exchange, RunReport } from '../../shared/domain/training.ts'
+import { AppError, isAppError } from '../../shared/errors.ts'
+import { adamw, openEngine, writeAdapter } from '../engine/index.ts'
+import type { Adapter, Engine, EngineModel, EngineOptions, YieldPoint } from '../engine/index.ts'
+import { readOptimiser, writeCheckpoint } from './checkpoint.ts'
+import { createHiddenCache } from './hidden-cache.ts'
+import type { HiddenCache } from './hidden-cache.ts'
+import { findProbe } from './probe.ts'
+import { exchangeTokens, runRecipe } from './recipe.ts'
+import { cancellable, createTurnstile, streamOf } from './stream.ts'
+
+export interface TrainerOptions {
+  readonly engineOptions: EngineOptions
+  readonly yieldPoint: YieldPoint
+}
+
+export interface Trainer extends AsyncDisposable {
+  load(input: { readonly modelPath: string }): Promise<{
+    architecture: string
+    layers: number
+    width: number
+    backend: string
+  }>
+  /** Ends with `done`; rejects with `cancelled` after `signal` or an early return, with nothing written. */
+  train(request: TrainRequest, signal?: AbortSignal): AsyncGenerator<TrainEvent, void, void>
+  drift(
+    input: { readonly adapterPath: string; readonly exchanges: readonly Exchange[] },
+    signal?: AbortSignal,
+  ): Promise<{ kl: number[] }>
+  probe(
+    input: {
+      readonly oldPath: string | null
+      readonly newPath: string | null
+      readonly exchanges: readonly Exchange[]
+    },
+    signal?: AbortSignal,
+  ): Promise<ProbePosition>
+  unload(): Promise<{ unloaded: boolean }>
+}
+
+interface Loaded {
+  readonly engine: Engine
+  readonly model: EngineModel
+}
+
+export function createTrainer(options: TrainerOptions): Trainer {
+  const closing = new AbortController()
+  const turn = createTurnstile()
+  const hidden = createHiddenCache()
+  const holder = createModelHolder(options.engineOptions)
+
+  const yieldPointFor = (signal: AbortSignal | undefined) =>
+    cancellable(options.yieldPoint, [closing.signal, ...(signal === undefined ? [] : [signal])])
+
+  return {
+    load: (input) =>
+      turn(async () => {
+        if (await holder.choose(input.modelPath)) hidden.clear()
+        const { engine, model } = await holder.loaded()
+        const { architecture, layers, width } = model.info
+        return { architecture, layers, width, backend: engine.backend.name }
+      }),
+    train: (request, signal) =>
+      streamOf(signal, (emit, ended) =>
+        turn(async () => {
+          const yieldPoint = yieldPointFor(ended)
+          await yieldPoint()
+          emit({ kind: 'phase', phase: 'loading' })
+          const { model } = await holder.loaded()
+          const report = await trainOnce({ model, request, emit, yieldPoint, hidden })
+          emit({ kind: 'done', report })
+        }),
+      ),
+    drift: (input, signal) =>
+      turn(async () => {
+        const yieldPoint = yieldPointFor(signal)
+        const { model } = await holder.loaded()
+        const adapter = await model.readAdapter(input.adapterPath)
+        const kl: number[] = []
+        for (const exchange of input.exchanges) {
+          requireReply(exchange)
+          const baseHidden = await hidden.of(model, exchange, yieldPoint)
+          const sequence = exchangeTokens(exchange)
+          const request = { ...sequence, temperature: 1, adapter, baseHidden, yieldPoint }
+          const perPosition = await model.kl(request) // [R]
+          kl.push(perPosition.reduce((sum, value) => sum + value, 0) / perPosition.length)
+        }
+        return { kl }
+      }),
+    probe: (input, signal) =>
+      turn(async () => {
+        const { model } = await holder.loaded()
+        input.exchanges.forEach(requireReply)
+        const read = async (path: string | null) => (path === null ? null : model.readAdapter(path))
+        return findProbe({
+          model,
+          oldAdapter: await read(input.oldPath),
+          newAdapter: await read(input.newPath),
+          exchanges: input.exchanges,
+          yieldPoint: yieldPointFor(signal),
+        })
+      }),
+    unload: () => turn(async () => ({ unloaded: await holder.free() })),
+    async [Symbol.asyncDispose]() {
+      closing.abort()
+      await turn(holder.free)
+    },
+  }
+}
+
+interface ModelHolder {
+  /** Names the model to use from now on; true when it is another one than before. */
+  choose(path: string): Promise<boolean>
+  /** Loads the chosen model when it is not there. */
+  loaded(): Promise<Loaded>
+  /** False when nothing was loaded. */
+  free(): Promise<boolean>
+}
+
+function createModelHolder(options: EngineOptions): ModelHolder {
+  let path: string | null = null
+  let current: Loaded | null = null
+  const free = async () => {
+    const former = current
+    current = null
+    await former?.model[Symbol.asyncDispose]()
+    await former?.engine[Symbol.asyncDispose]()
+    return former !== null
+  }
+  return {
+    free,
+    async choose(next) {
+      if (next === path) return false
+      await free()
+      path = next
+      return true
+    },
+    async loaded() {
+      if (path === null) throw new AppError('unavailable', 'the trainer has no model yet')
+      current ??= await openModel(path, options)
+      return current
+    },
+  }
+}
+
+async function openModel(modelPath: string, options: EngineOptions): Promise<Loaded> {
+  const engine = await openEngine(options)
+  try {
+    return { engine, model: await engine.loadModel(modelPath) }
+  } catch (error) {
+    await engine[Symbol.asyncDispose]()
+    throw error
+  }
+}
+
+async function trainOnce(options: {
+  readonly model: EngineModel
+  readonly request: TrainRequest
+  readonly emit: (event: TrainEvent) => void
+  readonly yieldPoint: YieldPoint
+  readonly hidden: HiddenCache
+}): Promise<RunReport> {
+  const { model, request } = options
+  const { config, parentPath, parentStatePath, adapterPath, statePath } = request
+  const adapter =
+    parentPath === null ? model.createAdapter(config) : await model.readAdapter(parentPath)
+  const optimiser =
+    parentStatePath === null ? adamw(adapter) : await readOptimiser(parentStatePath, adapter)
+  const write = (path: string) =>
+    writeAdapter(path, adapter, { architecture: model.info.architecture })
+  return runRecipe({
+    ...options,
+    adapter,
+    optimiser,
+    adapterOfVersion: versionReader(model, request.versionPaths),
+    baseHidden: (exchange, yieldPoint) => options.hidden.of(model, exchange, yieldPoint),
+    write: () =>
+      writeCheckpoint(
+        { adapterPath, statePath },
+        { state: optimiser.serialise(), writeAdapter: write },
+      ),
+  })
+}
+
+/** Reads each version at most once a run; version 0 is the base. */
+function versionReader(model: EngineModel, paths: TrainRequest['versionPaths']) {
+  const known = new Map<number, Promise<Adapter | 'missing'>>()
+  return async (version: number): Promise<Adapter | null | 'missing'> => {
+    if (version === 0) return null
+    const path = paths[version]
+    if (path === undefined) return 'missing'
+    const reading = known.get(version) ?? readOrMissing(model, path)
+    known.set(version, reading)
+    return reading
+  }
+}
+
+async function readOrMissing(model: EngineModel, path: string): Promise<Adapter | 'missing'> {
+  try {
+    return await model.readAdapter(path)
+  } catch (error) {
+    if (isAppError(error) && error.code === 'not-found') return 'missing'
+    throw error
+  }
+}
+
+function requireReply(exchange: Exchange): void {
+  if (exchange.promptIds.length > 0 && exchange.responseIds.length > 0) return
+  throw new AppError('invalid-input', 'an exchange needs a prompt and a reply')
+}

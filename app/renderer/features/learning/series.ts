@@ -1,0 +1,81 @@
+import type { Curves } from '../../../shared/contract/app.ts'
+
+export interface RewardRow {
+  /** 1-based, over all decided replies. */
+  reply: number
+  at: number
+  value: -1 | 0 | 1
+  rolling: number | null
+  version: number
+}
+
+export function decidedRewards(rewards: Curves['rewards']): RewardRow[] {
+  const rows: RewardRow[] = []
+  for (const { reward, at, rolling, version } of rewards) {
+    if (reward.kind !== 'decided') continue
+    rows.push({
+      reply: rows.length + 1,
+      at,
+      value: reward.value,
+      rolling: finite(rolling),
+      version,
+    })
+  }
+  return rows
+}
+
+export interface SessionRow {
+  /** 1-based, oldest first. */
+  session: number
+  title: string
+  version: number
+  firstReplies: number
+  accepted: number
+  rejected: number
+  /** Percent; null while no first reply was judged. */
+  share: number | null
+}
+
+export function sessionRows(sessions: Curves['sessions']): SessionRow[] {
+  return sessions.map((point, index) => ({
+    session: index + 1,
+    title: point.title,
+    version: point.version,
+    firstReplies: point.firstReplies,
+    accepted: point.accepted,
+    rejected: point.rejected,
+    share: point.firstReplies === 0 ? null : (100 * point.accepted) / point.firstReplies,
+  }))
+}
+
+export interface StepRow {
+  /** 1-based, over all runs. */
+  index: number
+  runId: string
+  loss: number | null
+  lossRl: number | null
+  lossOpd: number | null
+  lossDemo: number | null
+  lossAnchor: number | null
+  gradientNorm: number | null
+  logProbGap: number | null
+}
+
+/** NaN and infinity become gaps; a refused step must not bend the axis. */
+export function stepRows(steps: Curves['steps']): StepRow[] {
+  return steps.map((step, index) => ({
+    index: index + 1,
+    runId: step.runId,
+    loss: finite(step.loss),
+    lossRl: finite(step.lossRl),
+    lossOpd: finite(step.lossOpd),
+    lossDemo: finite(step.lossDemo),
+    lossAnchor: finite(step.lossAnchor),
+    gradientNorm: finite(step.gradientNorm),
+    logProbGap: finite(step.logProbGap),
+  }))
+}
+
+export function finite(value: number | null): number | null {
+  return value !== null && Number.isFinite(value) ? value : null
+}

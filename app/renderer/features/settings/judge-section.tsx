@@ -1,0 +1,39 @@
+import { useValue } from '../../stores/hooks.ts'
+import { useMessages } from '../../ui/messages/index.ts'
+import { Section } from '../../ui/page.tsx'
+import { Choice, NumberRow } from './fields.tsx'
+import type { SettingsPartProps } from './settings-page.tsx'
+
+const mostVotes = 9
+
+export function JudgeSection({ settings, onChange }: SettingsPartProps) {
+  const { settings: words } = useMessages()
+  const judge = useValue('system')?.judge
+  return (
+    <Section title={words.judge}>
+      {judge !== undefined && (
+        <p
+          role="status"
+          className={`rounded-lg px-3 py-2 ${judge.abstains ? 'bg-warn-soft text-warn' : 'bg-sunken text-ink-soft'}`}
+        >
+          {judge.sentence}
+        </p>
+      )}
+      <Choice
+        label={words.judgeMode}
+        value={settings.judge.mode}
+        options={words.judgeModes}
+        onChange={(mode) => onChange({ judge: { ...settings.judge, mode } })}
+      />
+      {settings.judge.mode !== 'off' && (
+        <NumberRow
+          label={words.judgeVotes}
+          value={settings.judge.votes}
+          low={1}
+          high={mostVotes}
+          onChange={(votes) => onChange({ judge: { ...settings.judge, votes } })}
+        />
+      )}
+    </Section>
+  )
+}

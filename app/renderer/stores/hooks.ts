@@ -1,0 +1,33 @@
+import { createContext, useContext } from 'react'
+import { useStore } from 'zustand'
+import type { StoreApi } from 'zustand/vanilla'
+import { valueOf, type Loadable, type Resource } from './resource.ts'
+import type { Stores } from './stores.ts'
+
+export const StoresContext = createContext<Stores | null>(null)
+
+export function useStores(): Stores {
+  const stores = useContext(StoresContext)
+  if (stores === null) throw new Error('used outside of StoresContext')
+  return stores
+}
+
+type ResourceName = Exclude<
+  {
+    [Name in keyof Stores]: Stores[Name] extends StoreApi<Resource<infer _>> ? Name : never
+  }[keyof Stores],
+  undefined
+>
+
+type ValueOf<Name extends ResourceName> =
+  Stores[Name] extends StoreApi<Resource<infer Value>> ? Value : never
+
+export function useResource<Name extends ResourceName>(name: Name): Loadable<ValueOf<Name>> {
+  const store = useStores()[name] as unknown as StoreApi<Resource<ValueOf<Name>>>
+  return useStore(store, (state) => state.data)
+}
+
+/** The value, or null while it is not there. */
+export function useValue<Name extends ResourceName>(name: Name): ValueOf<Name> | null {
+  return valueOf(useResource(name))
+}

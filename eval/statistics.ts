@@ -1,0 +1,91 @@
+export interface Interval {
+  readonly low: number
+  readonly high: number
+}
+
+/** Wilson score interval of a share, 95% by default; the whole range when nothing was counted. */
+export function wilson(successes: number, trials: number, z = 1.96): Interval {
+  if (trials === 0) return { low: 0, high: 1 }
+  const share = successes / trials
+  const square = (z * z) / trials
+  const centre = share + square / 2
+  const spread = z * Math.sqrt((share * (1 - share)) / trials + square / (4 * trials))
+  const scale = 1 + square
+  return {
+    low: Math.max(0, (centre - spread) / scale),
+    high: Math.min(1, (centre + spread) / scale),
+  }
+}
+
+/** 1-based index of the third success in a row; null when the outcomes hold no such row. */
+export function thirdInARow(outcomes: readonly boolean[]): number | null {
+  const index = outcomes.findIndex(
+    (outcome, last) => last >= 2 && outcome && outcomes[last - 1] && outcomes[last - 2],
+  )
+  return index < 0 ? null : index + 1
+}
+
+/** Sessions to target; not reached counts as the cap. */
+export function sessionsToTarget(outcomes: readonly boolean[], cap: number): number {
+  return thirdInARow(outcomes.slice(0, cap)) ?? cap
+}
+
+/** `00 00 11 11`: one digit a session, a gap after each training. */
+export function outcomeString(outcomes: readonly boolean[], trainEvery: number): string {
+  return outcomes
+    .map((outcome, index) => {
+      const gap = index > 0 && index % trainEvery === 0 ? ' ' : ''
+      return `${gap}${outcome ? '1' : '0'}`
+    })
+    .join('')
+}
+
+export function mean(values: readonly number[]): number {
+  if (values.length === 0) throw new RangeError('the mean of no values')
+  return values.reduce((sum, value) => sum + value, 0) / values.length
+}
+
+/** Share of 4-grams of words (of characters where there are no spaces) that were there before. */
+export function repetition(text: string): number {
+  const words = text.toLowerCase().match(/\p{Script=Han}|[\p{L}\p{N}]+/gu) ?? []
+  const grams = words.slice(3).map((_, index) => words.slice(index, index + 4).join(' '))
+  return grams.length === 0 ? 0 : 1 - new Set(grams).size / grams.length
+}
+
+/** Sørensen–Dice similarity of the two texts' character trigrams, 0–1. */
+export function similarity(left: string, right: string): number {
+  return dice(trigrams(left), trigrams(right))
+}
+
+/** Pairs of the two lists that are more alike than the limit. */
+export function similarPairs(
+  left: readonly string[],
+  right: readonly string[],
+  limit: number,
+): [string, string][] {
+  const rightGrams = right.map((text) => ({ text, grams: trigrams(text) }))
+  return left.flatMap((text) => {
+    const grams = trigrams(text)
+    return rightGrams
+      .filter((other) => dice(grams, other.grams) > limit)
+      .map((other): [string, string] => [text, other.text])
+  })
+}
+
+function dice(left: ReadonlySet<string>, right: ReadonlySet<string>): number {
+  const total = left.size + right.size
+  let shared = 0
+  for (const gram of left) if (right.has(gram)) shared++
+  return total === 0 ? 0 : (2 * shared) / total
+}
+
+function trigrams(text: string): Set<string> {
+  const plain = text
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, ' ')
+    .trim()
+  const padded = ` ${plain} `
+  const grams = new Set<string>()
+  for (let index = 0; index + 3 <= padded.length; index++) grams.add(padded.slice(index, index + 3))
+  return grams
+}

@@ -1,0 +1,50 @@
+// An engine model that knows its answers: log-probabilities are looked up by the first prompt token. For checking what
+// training makes of scores, with no model in between. Only `score` works.
+import { createReferenceModel } from './reference-model.ts'
+import type { EngineModel, ScoreRequest } from '../../app/main/engine/types.ts'
+
+/** `logits`: by first prompt token, [R, V] of plain numbers before the temperature. */
+export function createTableModel(options: {
+  readonly vocabulary: number
+  readonly logits: ReadonlyMap<number, readonly number[]>
+}): EngineModel {
+  const { vocabulary } = options
+  return {
+    ...createReferenceModel({ vocabulary }),
+    score: (request: ScoreRequest) => {
+      const logits = options.logits.get(request.tokens[0] ?? -1)
+      if (logits === undefined) throw new Error(`no table for prompt ${request.tokens[0]}`)
+      const rows = logProbRows(logits, { vocabulary, temperature: request.temperature })
+      const at = (t: number, id: number) => rows[t]?.[id] ?? NaN
+      const { gatherIds = new Int32Array(), topK = 0 } = request
+      const columns = gatherIds.length / rows.length
+      const top = rows.flatMap((row) =>
+        row
+          .map((_, id) => id)
+          .sort((x, y) => (row[y] ?? 0) - (row[x] ?? 0) || x - y)
+          .slice(0, topK),
+      )
+      const sampled = request.tokens.slice(request.responseStart)
+      return Promise.resolve({
+        sampled: Float32Array.from(sampled, (id, t) => at(t, id)),
+        gathered: Float32Array.from(gatherIds, (id, i) => at(Math.floor(i / columns), id)),
+        topIds: Int32Array.from(top),
+        topLogProbs: Float32Array.from(top, (id, i) => at(Math.floor(i / topK), id)),
+      })
+    },
+  }
+}
+
+/** Rows of log-softmax(logits / T), [R][V]. */
+export function logProbRows(
+  logits: readonly number[],
+  options: { readonly vocabulary: number; readonly temperature: number },
+): number[][] {
+  const { vocabulary, temperature } = options
+  return Array.from({ length: logits.length / vocabulary }, (_, t) => {
+    const row = logits.slice(t * vocabulary, (t + 1) * vocabulary).map((one) => one / temperature)
+    const top = Math.max(...row)
+    const total = top + Math.log(row.reduce((sum, value) => sum + Math.exp(value - top), 0))
+    return row.map((value) => value - total)
+  })
+}
