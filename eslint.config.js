@@ -32,7 +32,10 @@ const rules = {
   '@typescript-eslint/no-non-null-assertion': 'error',
   '@typescript-eslint/ban-ts-comment': 'error',
   '@typescript-eslint/consistent-type-imports': ['error', { disallowTypeAnnotations: false }],
-  '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_' }],
+  '@typescript-eslint/no-unused-vars': [
+    'error',
+    { argsIgnorePattern: '^_', varsIgnorePattern: '^_' },
+  ],
 }
 
 // The few rules that need types: each finds a bug that no test is sure to find.

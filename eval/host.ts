@@ -7,6 +7,8 @@ import { AppError } from '../app/shared/errors.ts'
 export interface HostOptions {
   readonly modelPath: string
   readonly dataDir: string
+  /** First seed of the replies; random where absent. */
+  readonly seed?: number
   /** Stops the host; whatever talks to it then fails and cleans up. */
   readonly signal: AbortSignal
 }
@@ -21,9 +23,15 @@ const startMs = 120_000
 const stopMs = 20_000
 
 /** Starts the real host on a free port and waits until its page can be opened. */
-export async function startHost({ modelPath, dataDir, signal }: HostOptions): Promise<RunningHost> {
+export async function startHost({
+  modelPath,
+  dataDir,
+  signal,
+  seed,
+}: HostOptions): Promise<RunningHost> {
   signal.throwIfAborted()
   const parameters = ['--data-dir', dataDir, '--port', '0', '--model', modelPath, '--no-open']
+  if (seed !== undefined) parameters.push('--seed', String(seed))
   const child = spawn(process.execPath, ['app/main/host.ts', ...parameters], {
     cwd: root,
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -50,7 +50,7 @@ test.each(Object.keys(sizes))('the exchanges of the %s set answer its prompts in
 })
 
 test('the prompts for testing notes hold no term of Brief and no problem of TA', () => {
-  const kinds = z.array(z.string()).parse(read('kinds'))
+  const kinds = z.array(z.string()).parse(read('../kinds'))
   expect(new Set(kinds).size).toBe(kinds.length)
   const holdsTerm = (prompt: string) =>
     terms.some((term) => new RegExp(`\\b${term}\\b`, 'i').test(prompt))

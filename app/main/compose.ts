@@ -36,6 +36,8 @@ export interface ComposeOptions {
   readonly dataDir: string
   /** A GGUF file; null = the newest one in the data folder's `models`. */
   readonly modelPath: string | null
+  /** Makes the seeds of replies a fixed sequence; null = random ones. */
+  readonly seed?: number | null
 }
 
 export interface App extends AsyncDisposable {
@@ -250,8 +252,13 @@ function learningDeps(core: Core, trainer: Trainer, dataDir: string): LearningDe
   }
 }
 
-function composeChat(core: Core, deps: LearningDeps, loop: LearningLoop): ChatService {
+function composeChat(
+  core: Core,
+  loop: LearningLoop,
+  options: { readonly deps: LearningDeps; readonly seeds: () => number },
+): ChatService {
   const { store } = core
+  const { deps, seeds } = options
   return createChatService({
     store,
     policy: core.policy,
@@ -267,8 +274,15 @@ function composeChat(core: Core, deps: LearningDeps, loop: LearningLoop): ChatSe
       core.clock.touch()
       loop.announce()
     },
-    seed: () => randomInt(2 ** 31),
+    seed: seeds,
   })
+}
+
+/** Seeds of replies: random, or `first`, `first` + 1, … */
+function seedSequence(first: number | null): () => number {
+  if (first === null) return () => randomInt(2 ** 31)
+  let next = first
+  return () => next++
 }
 
 function learningServices(deps: LearningDeps, loop: LearningLoop): Services['learning'] {
@@ -297,7 +311,7 @@ export async function compose(options: ComposeOptions): Promise<App> {
   const loop = createLearningLoop(deps, {
     unavailable: () => (serving.policy === null ? serving.error : trainer.problem()),
   })
-  const chat = composeChat(core, deps, loop)
+  const chat = composeChat(core, loop, { deps, seeds: seedSequence(options.seed ?? null) })
   if (serving.policy !== null) await loop.resume()
   const timer = setInterval(() => {
     core.governor.update()

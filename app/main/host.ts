@@ -14,6 +14,13 @@ interface HostArguments {
   readonly dataDir: string
   readonly port: number
   readonly modelPath: string | null
+  readonly seed: number | null
+}
+
+function integer(name: string, text: string, most: number): number {
+  const value = Number(text)
+  if (text.trim() !== '' && Number.isInteger(value) && value >= 0 && value <= most) return value
+  throw new AppError('invalid-input', `${name} must be a number from 0 to ${most}, found ${text}.`)
 }
 
 function readArguments(): HostArguments {
@@ -22,21 +29,18 @@ function readArguments(): HostArguments {
       'data-dir': { type: 'string' },
       port: { type: 'string' },
       model: { type: 'string' },
+      // Makes sampling repeatable, for tests and benchmarks.
+      seed: { type: 'string' },
       // The launcher opens windows; the host only accepts the switch.
       'no-open': { type: 'boolean' },
     },
   })
-  const port = Number(values.port ?? defaultPort)
-  if (!Number.isInteger(port) || port < 0 || port > 65_535) {
-    throw new AppError(
-      'invalid-input',
-      `--port must be a number from 0 to 65535, found ${values.port ?? ''}.`,
-    )
-  }
+  const port = values.port === undefined ? defaultPort : integer('--port', values.port, 65_535)
   return {
     dataDir: resolve(values['data-dir'] ?? envPaths('hone', { suffix: '' }).data),
     port,
     modelPath: values.model === undefined ? null : resolve(values.model),
+    seed: values.seed === undefined ? null : integer('--seed', values.seed, 2 ** 31 - 1),
   }
 }
 
@@ -51,8 +55,8 @@ function rendererDir(): string {
 }
 
 async function main(): Promise<void> {
-  const { dataDir, port, modelPath } = readArguments()
-  const app = await compose({ dataDir, modelPath })
+  const { dataDir, port, modelPath, seed } = readArguments()
+  const app = await compose({ dataDir, modelPath, seed })
   const host = await serveBrowser({
     services: app.services,
     rendererDir: rendererDir(),

@@ -1,11 +1,10 @@
 import { PanelLeft } from 'lucide-react'
-import { useEffect, useState } from 'react'
+import { lazy, Suspense, useEffect, useState } from 'react'
 import { useStore } from 'zustand'
 import { AdaptersPage } from './features/adapters/adapters-page.tsx'
 import { ChatList } from './features/chat/chat-list.tsx'
 import { ChatPage } from './features/chat/chat-page.tsx'
 import { HintsPage } from './features/hints/hints-page.tsx'
-import { LearningPage } from './features/learning/learning-page.tsx'
 import { SettingsPage } from './features/settings/settings-page.tsx'
 import { useStores } from './stores/hooks.ts'
 import { recall, remember } from './stores/memory.ts'
@@ -20,7 +19,13 @@ import { Notices } from './ui/notices.tsx'
 import { useAppliedTheme } from './ui/theme.ts'
 import { TooltipProvider } from './ui/tooltip.tsx'
 
-const pages: Readonly<Record<Page, () => React.ReactNode>> = {
+// The charts are a third of the program, and a chat does not need them.
+const LearningPage = lazy(async () => {
+  const { LearningPage: page } = await import('./features/learning/learning-page.tsx')
+  return { default: page }
+})
+
+const pages: Readonly<Record<Page, React.ComponentType>> = {
   chat: ChatPage,
   learning: LearningPage,
   hints: HintsPage,
@@ -48,7 +53,9 @@ export function App() {
         <div className="flex min-h-0 flex-1">
           <Sidebar />
           <main id="content" className="min-w-0 flex-1">
-            <Shown />
+            <Suspense fallback={null}>
+              <Shown />
+            </Suspense>
           </main>
         </div>
       </div>

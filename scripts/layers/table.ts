@@ -28,7 +28,7 @@ export const layers: readonly Layer[] = [
   { place: 'app/main/engine', values: [], node: true },
   { place: 'app/main/training', values: ['app/main/engine'], node: true },
   { place: 'app/main/signals', values: [], node: false },
-  { place: 'app/main/prm', values: [], node: false },
+  { place: 'app/main/prm', values: ['app/main/signals'], node: false },
   { place: 'app/main/policy', values: [], node: true },
   { place: 'app/main/store', values: [], node: true },
   { place: 'app/main/gateway', values: [], node: true },

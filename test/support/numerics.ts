@@ -2,7 +2,11 @@
 // a GGUF file, adapters with random B, and the recorded cases.
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
-import { writeGguf, type GgufEntry, type GgufWriteTensor } from '../../app/main/engine/gguf/writer.ts'
+import {
+  writeGguf,
+  type GgufEntry,
+  type GgufWriteTensor,
+} from '../../app/main/engine/gguf/writer.ts'
 import { scramble } from '../../app/main/engine/random.ts'
 import type { Adapter, AdapterTensor, GatheredLoss } from '../../app/main/engine/types.ts'
 
@@ -24,7 +28,11 @@ export function uniformOf(name: string, count: number): Float64Array {
   })
 }
 
-export function randomTensor(name: string, count: number, options: { scale: number; offset?: number }): Float32Array {
+export function randomTensor(
+  name: string,
+  count: number,
+  options: { scale: number; offset?: number },
+): Float32Array {
   const { scale, offset = 0 } = options
   return Float32Array.from(uniformOf(name, count), (value) => offset + scale * value)
 }

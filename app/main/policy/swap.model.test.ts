@@ -148,8 +148,16 @@ describe.skipIf(modelPath === null)(
       await writeFile(path('text'), 'not an adapter')
       const refusal = (name: string): Promise<unknown> =>
         policy.prepare({ version: 9, path: path(name) }).catch((error: unknown) => error)
-      expect(await refusal('shape')).toMatchObject({ code: 'corrupt' })
-      expect(await refusal('name')).toMatchObject({ code: 'corrupt' })
+      expect(await refusal('shape')).toMatchObject({
+        code: 'invalid-input',
+        message: expect.stringContaining(
+          'expected 576 × 576 in blk.0.attn_q.weight, found 64 × 64',
+        ) as string,
+      })
+      expect(await refusal('name')).toMatchObject({
+        code: 'invalid-input',
+        message: expect.stringContaining('the model has no blk.99.attn_q.weight') as string,
+      })
       expect(await refusal('other')).toMatchObject({
         code: 'invalid-input',
         message: expect.stringContaining('qwen2') as string,

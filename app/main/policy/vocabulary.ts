@@ -56,29 +56,35 @@ export function createVocabulary(model: LlamaModel): Vocabulary {
   }
 }
 
-/** A character takes at most 4 bytes, so at most 4 ids can share one. */
+/** A character takes at most 4 bytes, so after 4 ids without a new one the bytes belong to none. */
 const idsPerCharacter = 4
 /** Sentence-piece models drop a leading space unless they see what came before. */
 const contextIds = 3
 
 function createTextStream(model: LlamaModel): TextStream {
-  let pending: Token[] = []
-  let before: Token[] = []
   const needsContext = model.vocabularyType === LlamaVocabularyType.spm
-
-  function give(count: number): string {
-    const ids = pending.slice(0, count)
-    pending = pending.slice(count)
-    const text = model.detokenize(ids, false, needsContext ? before : [])
-    before = [...before, ...ids].slice(-contextIds)
-    return text
-  }
+  /** Ids that end inside a character, what was given of their text, and how long nothing more came. */
+  let pending: Token[] = []
+  let given = 0
+  let stalled = 0
+  let before: Token[] = []
   return {
     push(id) {
       pending.push(id as Token)
-      if (!model.detokenize(pending, false).endsWith('\uFFFD')) return give(pending.length)
-      // Longer than any character: the first bytes never belonged to one and are shown as what they are.
-      return pending.length > idsPerCharacter ? give(1) : ''
+      const text = model.detokenize(pending, false, needsContext ? before : [])
+      const whole = text.replace(/\uFFFD+$/, '')
+      stalled = whole.length > given ? 1 : stalled + 1
+      if (whole.length < text.length && stalled <= idsPerCharacter) {
+        const next = whole.slice(given)
+        given = whole.length
+        return next
+      }
+      const rest = text.slice(given)
+      before = [...before, ...pending].slice(-contextIds)
+      pending = []
+      given = 0
+      stalled = 0
+      return rest
     },
   }
 }

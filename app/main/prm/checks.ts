@@ -25,6 +25,8 @@ const number =
   '(\\d{1,5}|[零一二两三四五六七八九十百千]{1,7}|(?:a |one |two |three |four |five |six |seven |eight |nine )?hundred(?: and)?(?: [a-z]{3,9}(?:[- ](?:one|two|three|four|five|six|seven|eight|nine))?)?|(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)(?:[- ](?:one|two|three|four|five|six|seven|eight|nine))?|(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen))'
 const unit = '(?:[- ](?:words?|word answer)| ?(?:个)?(?:字|词))'
 
+const negated = "\\b(?:no|not|never|don't|do not|doesn't|shouldn't|mustn't|without)"
+
 interface LengthPattern {
   readonly pattern: RegExp
   readonly kind: 'max-words' | 'min-words'
@@ -33,22 +35,30 @@ interface LengthPattern {
 }
 
 function lengthPattern(source: string, kind: LengthPattern['kind'], shift = 0): LengthPattern {
-  return { pattern: new RegExp(source.replace('#', number), 'u'), kind, shift }
+  return { pattern: new RegExp(source.replaceAll('#', number), 'u'), kind, shift }
 }
 
 // Order matters: "no more than" before "more than", "不少于" before "少于".
 const lengthPatterns: readonly LengthPattern[] = [
+  lengthPattern(
+    `${negated}(?: [a-z]+){0,4} (?:more|longer) than # ?${unit}|(?:${negated}(?: [a-z]+){0,3} |without )(?:go(?:ing)? (?:over|above|beyond)|exceed(?:ing)?|pass(?:ing)?) #${unit}`,
+    'max-words',
+  ),
+  lengthPattern(`${negated}(?: [a-z]+){0,4} (?:less|fewer|shorter) than # ?${unit}`, 'min-words'),
+  lengthPattern(`${negated}(?: [a-z]+){0,4} (?:under|below) #${unit}`, 'min-words'),
+  lengthPattern(`(?:不|别|勿)[^，。]{0,4}(?:超过|超出|多于|大于|高于)#个?[字词]`, 'max-words'),
+  lengthPattern(`(?:不|别|勿)[^，。]{0,4}(?:少于|小于|低于)#个?[字词]`, 'min-words'),
   lengthPattern(`(?:no|not) (?:more|longer) than # ?${unit}`, 'max-words'),
   lengthPattern(`(?:no|not) (?:less|fewer|shorter) than # ?${unit}`, 'min-words'),
   lengthPattern(`(?:at least|min(?:imum)?(?: of)?|not under) #${unit}`, 'min-words'),
   lengthPattern(
-    `(?:at most|max(?:imum)?(?: of)?|up to|within|limit(?:ed)?(?: it| this| yourself| the answer)? to|(?:keep|cut|trim|shorten|get|bring)(?: it| this| that| them| your (?:answers?|repl(?:y|ies)))?(?: down)? to|between [\\w-]{1,12} and) (?:at most |about |around |only )?#${unit}`,
+    `(?:at most|max(?:imum)?(?: of)?|up to|within|(?:stay|keep|remain)(?: [a-z]+){0,3} (?:within|to|at)|limit(?:ed)?(?: it| this| yourself| the answer)? to|(?:keep|cut|trim|shorten|get|bring)(?: it| this| that| them| your (?:answers?|repl(?:y|ies)))?(?: down)? to|between [\\w-]{1,12} and) (?:at most |about |around |only )?#${unit}`,
     'max-words',
   ),
   lengthPattern(`(?:under|below|less than|fewer than|shorter than) #${unit}`, 'max-words', -1),
   lengthPattern(`(?:over|more than|longer than|above) #${unit}`, 'min-words', 1),
   lengthPattern(
-    `#${unit} (?:or (?:less|fewer|under|shorter)|at (?:the )?most|max(?:imum)?|tops|limit)`,
+    `#${unit},? (?:or (?:less|fewer|under|shorter)|at (?:the )?most|max(?:imum)?|tops|limit|not more|no more)`,
     'max-words',
   ),
   lengthPattern(`#${unit} (?:or (?:more|longer)|at least|min(?:imum)?)`, 'min-words'),
@@ -57,11 +67,7 @@ const lengthPatterns: readonly LengthPattern[] = [
     'max-words',
   ),
   lengthPattern(`(?:不少于|至少|最少|不低于|不要少于|起码)(?:写|用|要|有)?#个?[字词]`, 'min-words'),
-  lengthPattern(
-    `(?:超过|多于|大于)(?<!不超过|不要超过|别超过|不能超过|不多于)#个?[字词]`,
-    'min-words',
-    1,
-  ),
+  lengthPattern(`(?:超过|多于|大于)#个?[字词]`, 'min-words', 1),
   lengthPattern(
     `(?:不要?超过|别超过|不能超过|不多于|最多|至多|控制在|限制在|限|压缩到|缩短到|缩到|精简到)(?:用|写|在)?#个?[字词]`,
     'max-words',
@@ -75,7 +81,7 @@ const lengthPatterns: readonly LengthPattern[] = [
 function lengthCheck(text: string): Check | null {
   for (const { pattern, kind, shift } of lengthPatterns) {
     const match = pattern.exec(text)
-    const value = match === null ? null : parseNumber(match[1] ?? '')
+    const value = match === null ? null : parseNumber(match[1] ?? match[2] ?? '')
     if (value === null) continue
     const words = value + shift
     return words > 0 ? { kind, words } : null
@@ -117,14 +123,18 @@ const longer = new RegExp(
   'u',
 )
 
+/** "It is longer than I need" states, it does not ask. */
+const statement =
+  /(?:\b(?:is|are|was|were)|'s)(?: much| way| far| a lot| a bit)? (?:longer|shorter|briefer)\b/gu
+const refused = /\b(?:no|not|don't make it) longer\b|别太长|不要太长/gu
+
 function relativeCheck(text: string, { reply }: CheckContext): Check | null {
   if (reply === undefined) return null
   const words = countWords(reply)
   if (words === 0) return null
-  const wantsShorter = shorter.test(text) || /\bno longer\b/u.test(text)
-  const wantsLonger = longer.test(
-    text.replace(/\b(?:no|not|don't make it) longer\b|别太长|不要太长/gu, ''),
-  )
+  const wish = text.replace(statement, ' ')
+  const wantsShorter = shorter.test(wish)
+  const wantsLonger = longer.test(wish.replace(refused, ' '))
   if (wantsShorter === wantsLonger) return null
   return wantsShorter
     ? { kind: 'max-words', words: Math.max(1, Math.floor(words * shorterShare)) }

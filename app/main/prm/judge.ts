@@ -2,6 +2,7 @@
 import type { JudgeOptions, NextState, Verdict } from '../../shared/contract/prm.ts'
 import type { Note } from '../../shared/domain/hint.ts'
 import type { NewVote } from '../../shared/domain/turn.ts'
+import { extractWishes } from './hints/extract.ts'
 import { proposeHints } from './hints/propose.ts'
 import { judgedHint, modelVotes, type Calibration, type ModelJudge } from './model-judge.ts'
 import { judgeTimeoutMs, type JudgePort } from './port.ts'
@@ -27,7 +28,7 @@ export async function judgeTurn(input: JudgeTurnInput, port: JudgePort): Promise
     return { reward: { kind: 'undecided' }, votes: [], hints: [] }
   }
   const explicit = explicitVote(state)
-  const votes = [...input.ruleVotes]
+  const votes = [...input.ruleVotes, ...wishVotes(input)]
   if (explicit !== null) votes.push(explicit.vote)
   const judge = modelJudgeFor(input, port)
   if (judge !== null && explicit === null) {
@@ -42,6 +43,23 @@ export async function judgeTurn(input: JudgeTurnInput, port: JudgePort): Promise
     if (hindsight.kind === 'failed') votes.push(hindsight.vote)
   }
   return { reward, votes, hints: proposeHints({ state, notes, judged, accepted }) }
+}
+
+/**
+ * A wish about the reply's form is a change request even if no rule of `signals` knew its words.
+ * One change request is one vote, so it is silent where a rule already said −1.
+ */
+function wishVotes({ state, options, ruleVotes }: JudgeTurnInput): NewVote[] {
+  if (ruleVotes.some(({ value }) => value === -1)) return []
+  const started = performance.now()
+  const wish = state.messages
+    .filter(({ role }) => role === 'user')
+    .flatMap(({ text }) => extractWishes(text, state.request))
+    .at(0)
+  if (wish === undefined) return []
+  const durationMs = performance.now() - started
+  const weight = options.ruleWeights['states-wish'] ?? 1
+  return [{ source: 'rule', name: 'states-wish', value: -1, weight, raw: wish.quote, durationMs }]
 }
 
 /** A regenerate or a thumb alone leaves nothing to read. */

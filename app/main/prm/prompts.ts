@@ -16,7 +16,7 @@ export interface ScorePrompt {
 /** Beginning and end tell how a reply was taken; the middle only costs tokens. */
 const maxFieldCharacters = 1_500
 
-export const scorePromptCount = scorePrompts.prompts.length
+const scorePromptCount = scorePrompts.prompts.length
 
 export function scorePrompt(index: number, state: NextState): ScorePrompt {
   return scorePromptOf(index, record(state))
@@ -87,7 +87,7 @@ function recordOf(fields: readonly (readonly [string, string])[]): string {
 }
 
 /** Data for a prompt: shortened, each line marked, and no mark in it can close the quotation or be an answer. */
-export function quoteData(text: string): string {
+function quoteData(text: string): string {
   return shortened(text)
     .replace(
       /[\u0000-\u0008\u000b-\u001f\u007f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/gu,

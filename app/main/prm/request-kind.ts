@@ -19,7 +19,7 @@ const kinds: readonly KindPattern[] = [
   {
     kind: 'solve',
     pattern:
-      /^(?:how (?:many|much|long|far|old|fast|tall|heavy)|solve|calculate|compute|evaluate|work out|figure out|simplify|factor|integrate|differentiate|find (?:the|all|x|how|out how)|what(?:'s| is) (?:the )?(?:sum|product|difference|total|average|area|volume|perimeter|value|probability|derivative|integral|\d))/iu,
+      /^(?:how (?:many|much|long|far|old|fast|tall|heavy)|solve|calculate|compute|evaluate|work out|figure out|simplify|factor|integrate|differentiate|find (?:the|all|x|how|out how)|what(?:'s| is) (?:the )?(?:sum|product|difference(?! between)|total|average|area|volume|perimeter|value|probability|derivative|integral|\d))/iu,
   },
   {
     kind: 'grade',
@@ -43,6 +43,11 @@ const kinds: readonly KindPattern[] = [
       /^(?:how (?:do|can|should|would|could|to|does one|might)\b|explain how to|tell me how to|show me how to|what(?:'s| is) (?:the )?(?:best|easiest|right|proper|correct) way)/iu,
   },
   {
+    kind: 'compare',
+    pattern:
+      /^(?:compare|contrast|what(?:'s| is| are) the differences?|difference between|which is (?:better|faster|cheaper))/iu,
+  },
+  {
     kind: 'explain',
     pattern:
       /^(?:explain|describe|define|tell me (?:about|what|how)|what (?:is|are|was|were|does|do|'s)\b|what's|whats|meaning of|how (?:does|do|did|is|are)\b|teach me|introduce)/iu,
@@ -64,11 +69,6 @@ const kinds: readonly KindPattern[] = [
     kind: 'fix',
     pattern:
       /^(?:fix|debug|repair|refactor|correct|why (?:does|is) my code|what(?:'s| is) wrong with)/iu,
-  },
-  {
-    kind: 'compare',
-    pattern:
-      /^(?:compare|contrast|what(?:'s| is| are) the differences?|difference between|which is (?:better|faster|cheaper))/iu,
   },
   {
     kind: 'suggest',
@@ -132,7 +132,7 @@ const kinds: readonly KindPattern[] = [
 ]
 
 const lead =
-  /^(?:(?:hi|hello|hey|ok|okay|so|now|well|please|kindly|thanks|good (?:morning|evening)|could you|can you|would you|will you|i(?:'d| would) like you to|i (?:want|need) you to|help me(?: to)?|i need (?:help|to know)|let's|next|then|also|and|quick question|my question is|tell me,?)\b[\s,.!:;-]*|(?:你好|您好|请问|请你?|麻烦你?|帮我|帮忙|能不能|能否|可以|可不可以|我想(?:知道|问)?(?:一下)?|我需要你|给我|那|那么|现在|接下来)[\s，,。：:]*)/iu
+  /^(?:(?:hi|hello|hey|ok|okay|so|now|well|please|kindly|thanks|good (?:morning|evening)|could you|can you|would you|will you|i(?:'d| would) like you to|i (?:want|need) you to|help me(?: to)?|i need (?:help|to know)|let's|next|then|also|and|quick question|my question is|tell me(?=,))\b[\s,.!:;-]*|(?:你好|您好|请问|请你?|麻烦你?|帮我|帮忙|能不能|能否|可以|可不可以|我想(?:知道|问)?(?:一下)?|我需要你|给我|那|那么|现在|接下来)[\s，,。：:]*)/iu
 const maxLeads = 6
 /** The instruction stands at the beginning or the end of a long request. */
 const edgeSentences = 3

@@ -13,7 +13,7 @@ export interface JudgeExample {
 }
 
 /** Below this a judge abstains and the rules decide alone. */
-export const passingMacroF1 = 0.6
+const passingMacroF1 = 0.6
 const votesPerCase = 3
 /** A judge that cannot be reached would cost three time-outs per case; after so many the rest counts as unanswered. */
 const silentCasesInARow = 3

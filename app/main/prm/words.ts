@@ -1,7 +1,7 @@
 // Counting and Markdown recognition behind the checks: words in English and Chinese, lists and bold outside code.
 
 /** Fenced blocks and code spans, emptied of their contents. */
-export function withoutCode(text: string): string {
+function withoutCode(text: string): string {
   return text
     .replace(/^ {0,3}(`{3,}|~{3,})[^\n]*\n[\s\S]*?(?:^ {0,3}\1[^\n]*$|$(?![\s\S]))/gmu, '')
     .replace(/`[^`\n]{1,2000}`/gu, '')

@@ -22,6 +22,8 @@ export interface Language {
   readonly change: CueMatcher
   readonly approval: CueMatcher
   readonly topic: CueMatcher
+  /** A limit of length: a change request unless it comes with a new task. */
+  readonly limit: CueMatcher
 }
 
 /** The words that matched, or null. */
@@ -31,7 +33,7 @@ const maxSentenceCharacters = 400
 const number =
   '(?:\\d{1,5}|[一两二三四五六七八九十百千]{1,6}|one|two|three|four|five|six|seven|eight|nine|ten|fifteen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|a hundred|one hundred|two hundred)'
 
-export function compileCues(cues: CueSource, filler: string): CueMatcher {
+function compileCues(cues: CueSource, filler: string): CueMatcher {
   const lead = `^(?:${filler}[\\s,.!，。！、:;-]{0,6}){0,6}`
   const join = (sources: readonly string[]): string =>
     `(?:${sources.map((source) => source.replaceAll('#', number)).join('|')})`
@@ -64,6 +66,7 @@ function compileLanguage(table: typeof en | typeof zh): Language {
     change: compileCues(table.change, table.filler),
     approval: compileCues(table.approval, table.filler),
     topic: compileCues(table.topic, table.filler),
+    limit: compileCues(table.limit, table.filler),
   }
 }
 
@@ -77,4 +80,4 @@ export function firstCue(kind: CueKind, sentence: string): string | null {
   }
   return null
 }
-export type CueKind = 'correction' | 'change' | 'approval' | 'topic'
+export type CueKind = 'correction' | 'change' | 'approval' | 'topic' | 'limit'

@@ -31,8 +31,3 @@ function withoutRepeats(signals: readonly ExplicitSignal[]): ExplicitSignal[] {
   const first = signals.findIndex(({ kind }) => kind === 'regenerate')
   return signals.filter(({ kind }, index) => kind !== 'regenerate' || index === first)
 }
-
-/** Nothing arrived: the turn stays undecided and is dropped. */
-export function isSilent(state: NextState): boolean {
-  return state.messages.length === 0 && state.signals.length === 0
-}

@@ -26,7 +26,7 @@ const judgedSentences = 4
 /** Two long words count as one when they are this alike (a typing error, a plural). */
 const sameWordSimilarity = 0.5
 
-export function userTexts(state: NextState): string[] {
+function userTexts(state: NextState): string[] {
   return state.messages.filter(({ role }) => role === 'user').map(({ text }) => text)
 }
 
@@ -90,8 +90,19 @@ function correctsReply(state: NextState): RuleVerdict | null {
 
 /** A change request is negative, never a neutral new instruction. */
 function asksForChange(state: NextState): RuleVerdict | null {
-  const cue = firstMatch(state, ({ plain }) => firstCue('change', plain))
+  const cue =
+    firstMatch(state, ({ plain }) => firstCue('change', plain)) ??
+    firstMatch(state, ({ plain }) => limitWithoutTask(plain, state.request))
   return cue === null ? null : { value: -1, cue }
+}
+
+/** "Explain inflation in at most 40 words." sets a limit for something new and says nothing about the reply. */
+function limitWithoutTask(plain: string, request: string): string | null {
+  const cue = firstCue('limit', plain)
+  if (cue === null || !requestOpening.test(plain)) return cue
+  const known = new Set(topicUnits(request))
+  const rest = topicUnits(plain.replace(cue, ' ')).filter((word) => !known.has(word))
+  return rest.length === 0 ? cue : null
 }
 
 interface Approval {
@@ -157,13 +168,14 @@ function changesTopic(state: NextState): RuleVerdict | null {
   const texts = userTexts(state)
   const [text] = texts
   if (text === undefined || texts.length !== 1 || state.request.trim() === '') return null
+  if (correctsReply(state) !== null || asksForChange(state) !== null) return null
   return standsAlone(text, `${state.request}\n${state.reply}`)
     ? { value: 0, cue: 'shares no word with the last exchange' }
     : null
 }
 
 const requestOpening =
-  /^(?:(?:please|can you|could you|would you|now|hi|hello|hey)[,.! ]+)*(?:explain|describe|define|tell me|write|translate|summari[sz]e|list|give me|show me|compare|solve|calculate|find|draft|create|what(?:'s| is| are| was| were| does| do| did)|who|where|when|why|how)\b|^(?:请|帮我|麻烦你?)?(?:解释|说明|介绍|写|翻译|总结|列出|比较|计算|求|描述|告诉我|什么是|谁|为什么|怎么|如何)|(?:是什么|什么意思|怎么办|怎么做|为什么|哪里|多少)[^。]{0,12}[？?]?$/u
+  /^(?:(?:please|can you|could you|would you|now|hi|hello|hey)[,.! ]+)*(?:explain|describe|define|tell me|write|translate|summari[sz]e|list|give me|show me|compare|solve|calculate|find|draft|create|comment|grade|what(?:'s| is| are| was| were| does| do| did)|who|where|when|why|how)\b|^(?:请|帮我|麻烦你?)?(?:解释|说明|介绍|写|翻译|总结|列出|比较|计算|求|描述|告诉我|什么是|谁|为什么|怎么|如何)|(?:是什么|什么意思|怎么办|怎么做|为什么|哪里|多少)[^。]{0,12}[？?]?$/u
 
 function standsAlone(text: string, exchange: string): boolean {
   const sentences = typedSentences(text)
@@ -214,7 +226,7 @@ function regenerates(state: NextState): RuleVerdict | null {
   return asked ? { value: -1, cue: 'regenerate' } : null
 }
 
-export const rules: readonly Rule[] = [
+const rules: readonly Rule[] = [
   { name: 'repeats-request', weight: 1, apply: repeatsRequest },
   { name: 'corrects-reply', weight: 1, apply: correctsReply },
   { name: 'asks-for-change', weight: 1, apply: asksForChange },

@@ -2,7 +2,7 @@
 // sentences with their positions, and the likeness of two texts by shared character n-grams.
 
 /** Stands for characters inside an inline quotation or code span; keeps positions. */
-export const maskedCharacter = '\uFFFC'
+const maskedCharacter = '\uFFFC'
 
 const maxHeadCharacters = 12_000
 const maxTailCharacters = 4_000

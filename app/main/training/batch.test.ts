@@ -6,7 +6,8 @@ import { compressionRatio, isComparable, selectBatch, shortenPrompt } from './ba
 const hint = { hintId: 'h', text: 'be brief', promptIds: [1, 2, 3, 9] }
 
 function select(samples: readonly Sample[], config: Partial<TrainingConfig> = {}) {
-  return selectBatch({ samples, config: trainingConfig(config), vocabulary: 100 })
+  const whole = trainingConfig(config)
+  return selectBatch({ samples, config: whole, vocabulary: 100, limit: whole.sequenceLimit })
 }
 const one = (change: Partial<Sample>, config: Partial<TrainingConfig> = {}) =>
   select([turnSample(change)], config)

@@ -31,7 +31,7 @@ export interface BatchItem {
   readonly hints: readonly BatchHint[]
   /** What the logits are divided by: 1 for demonstrations. */
   readonly temperature: number
-  /** The prompt is not the one that was seen: the server's numbers are of no use. */
+  /** A prompt of it does not fit whole: the server's numbers cannot be compared with ours. */
   readonly shortened: boolean
 }
 
@@ -50,6 +50,8 @@ export interface BatchOptions {
   readonly samples: readonly Sample[]
   readonly config: TrainingConfig
   readonly vocabulary: number
+  /** Longest sequence in tokens: the configured limit, or less where the model's context is shorter. */
+  readonly limit: number
 }
 
 export function selectBatch(options: BatchOptions): Batch {
@@ -57,7 +59,7 @@ export function selectBatch(options: BatchOptions): Batch {
   const items: BatchItem[] = []
   for (const sample of [...options.samples].sort(byAge)) {
     const reason = refusal(sample, options)
-    if (reason === null) items.push(batchItem(sample, options.config))
+    if (reason === null) items.push(batchItem(sample, options))
     else excluded.push({ sampleId: sample.id, reason })
   }
   const kept = newest(items)
@@ -78,7 +80,7 @@ function newest(items: readonly BatchItem[]): Set<BatchItem> {
 }
 
 function refusal(sample: Sample, options: BatchOptions): string | null {
-  const { config, vocabulary } = options
+  const { config, vocabulary, limit } = options
   if (sample.responseIds.length === 0) return 'the reply is empty'
   if (sample.promptIds.length === 0) return 'the prompt is empty'
   const terms = termsOf(sample, config)
@@ -90,17 +92,17 @@ function refusal(sample: Sample, options: BatchOptions): string | null {
   const sequences = [sample.promptIds, sample.responseIds, ...sample.hints.map((h) => h.promptIds)]
   const foreign = sequences.flat().find((id) => id < 0 || id >= vocabulary)
   if (foreign !== undefined) return `token ${foreign} is outside the vocabulary of ${vocabulary}`
-  if (config.sequenceLimit - sample.responseIds.length < smallestPrompt) {
-    return `a reply of ${sample.responseIds.length} tokens leaves no room for a prompt within ${config.sequenceLimit}`
+  if (limit - sample.responseIds.length < smallestPrompt) {
+    return `a reply of ${sample.responseIds.length} tokens leaves no room for a prompt within ${limit}`
   }
   const ratio = compressionRatio(sample.responseIds)
   if (ratio > repetitiveRatio) return `the reply repeats itself (compression ${ratio.toFixed(1)})`
   return null
 }
 
-function batchItem(sample: Sample, config: TrainingConfig): BatchItem {
-  const room = config.sequenceLimit - sample.responseIds.length
-  const terms = termsOf(sample, config)
+function batchItem(sample: Sample, options: BatchOptions): BatchItem {
+  const room = options.limit - sample.responseIds.length
+  const terms = termsOf(sample, options.config)
   const cold = sample.temperature < coldTemperature
   const hints = [...sample.hints]
     .sort((first, second) => first.text.length - second.text.length)
@@ -112,7 +114,7 @@ function batchItem(sample: Sample, config: TrainingConfig): BatchItem {
     promptIds: shortenPrompt(sample.promptIds, room),
     hints: terms.opd ? hints : [],
     temperature: terms.demo ? 1 : cold ? replacementTemperature : sample.temperature,
-    shortened: sample.promptIds.length > room,
+    shortened: Math.max(sample.promptIds.length, sample.sampledPromptIds?.length ?? 0) > room,
   }
 }
 

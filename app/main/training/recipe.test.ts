@@ -13,7 +13,7 @@ import type { Adapter } from '../engine/index.ts'
 import { adamw } from '../engine/index.ts'
 import { readOptimiser, writeCheckpoint } from './checkpoint.ts'
 import type { Run } from './recipe.ts'
-import { median, refuseStep, runRecipe, scheduledRate } from './recipe.ts'
+import { anchorSettings, median, refuseStep, runRecipe, scheduledRate } from './recipe.ts'
 
 const vocabulary = 24
 const model = createReferenceModel({ vocabulary })
@@ -355,6 +355,18 @@ describe('refused and cancelled runs', () => {
       await expect(run).rejects.toMatchObject({ code: 'cancelled' })
       expect(written).toBe(false)
     }
+  })
+
+  it('holds a batch of negatives alone to the base even with the anchor off', async () => {
+    const off = { weightAnchor: 0, anchorsPerStep: 0 }
+    const negatives = await train({ samples: [turnSample()], config: off })
+    expect(negatives.report.steps[1]?.lossAnchor).toBeGreaterThan(0)
+    const mixed = await train({ samples: [turnSample(), ...demos(1)], config: off })
+    expect(mixed.report.steps[1]?.lossAnchor).toBeNull()
+    expect(anchorSettings(trainingConfig({ weightAnchor: 0.5 }), [])).toEqual({
+      count: 4,
+      weight: 0.5,
+    })
   })
 
   it('knows the usual gradient and the schedule', () => {

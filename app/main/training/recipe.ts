@@ -3,6 +3,7 @@
 // It decides nothing about when to train or whether the result goes live.
 import type { TrainEvent, TrainRequest } from '../../shared/contract/trainer.ts'
 import type { Exchange, RunReport, StepReport } from '../../shared/domain/training.ts'
+import { defaultTrainingConfig } from '../../shared/domain/training.ts'
 import type { AdamW, Adapter, AdapterGradients, EngineModel, YieldPoint } from '../engine/index.ts'
 import { gradientNorm } from '../engine/index.ts'
 import { selectBatch } from './batch.ts'
@@ -42,7 +43,8 @@ export async function runRecipe(run: Run): Promise<RunReport> {
   const startedAt = performance.now()
   const steps: StepReport[] = []
   let tokens = 0
-  const batch = selectBatch({ ...run.request, vocabulary: model.info.vocabulary })
+  const { vocabulary } = model.info
+  const batch = selectBatch({ ...run.request, vocabulary, limit: sequenceLimit(run) })
   const excluded = [...batch.excluded]
   const report = (kind: RunReport['kind'], reason: string | null): RunReport => ({
     kind,
@@ -130,9 +132,10 @@ export async function runRecipe(run: Run): Promise<RunReport> {
     }
 
     // The anchors follow the optimiser's count, so that a resumed run draws the same ones.
-    const chosen = config.weightAnchor === 0 ? [] : chooseAnchors(run, optimiser.steps)
+    const anchoring = anchorSettings(config, training)
+    const chosen = chooseAnchors(run, { count: anchoring.count, updates: optimiser.steps })
     for (const exchange of chosen) {
-      const weight = config.weightAnchor / chosen.length
+      const weight = anchoring.weight / chosen.length
       const sequence = exchangeTokens(exchange)
       const baseHidden = await run.baseHidden(exchange, yieldPoint)
       const { kl } = await model.klBackward({
@@ -236,16 +239,32 @@ async function heldOutLoss(heldOut: readonly PreparedItem[], run: Run): Promise<
   return mean(losses) ?? Infinity
 }
 
-function chooseAnchors(run: Run, updates: number): Exchange[] {
-  const { config, anchors } = run.request
-  const usable = anchors.filter(
+function sequenceLimit({ model, request }: Run): number {
+  return Math.min(request.config.sequenceLimit, model.info.contextLength)
+}
+
+/** Nothing but negatives only says where not to go: such a batch is held to the base even where the anchor is off. */
+export function anchorSettings(
+  config: TrainRequest['config'],
+  training: readonly Pick<PreparedItem, 'item'>[],
+): { readonly count: number; readonly weight: number } {
+  const { weightAnchor: weight, anchorsPerStep: count } = config
+  if (weight > 0 && count > 0) return { count, weight }
+  const onlyNegatives = training.every(({ item }) => item.sample.reward === -1)
+  const { weightAnchor, anchorsPerStep } = defaultTrainingConfig
+  return onlyNegatives ? { count: anchorsPerStep, weight: weightAnchor } : { count: 0, weight: 0 }
+}
+
+function chooseAnchors(
+  run: Run,
+  options: { readonly count: number; readonly updates: number },
+): Exchange[] {
+  const usable = run.request.anchors.filter(
     (one) =>
-      one.promptIds.length > 0 &&
-      one.responseIds.length > 0 &&
-      lengthOf(one) <= config.sequenceLimit,
+      one.promptIds.length > 0 && one.responseIds.length > 0 && lengthOf(one) <= sequenceLimit(run),
   )
-  const random = randomAt(config.seed, updates)
-  const picked = pickIndices(random, { length: usable.length, count: config.anchorsPerStep })
+  const random = randomAt(run.request.config.seed, options.updates)
+  const picked = pickIndices(random, { length: usable.length, count: options.count })
   return usable.filter((_, index) => picked.includes(index))
 }
 

@@ -105,7 +105,6 @@ describe.skipIf(modelPath === null)('trainer on the default model (skipped: no m
 
   it('learns from one correction and one demonstration, and the versions can be told apart', async () => {
     const { report, events } = await train({}, { passes: 3 })
-    console.log(JSON.stringify({ ...report, config: undefined }))
     expect(report).toMatchObject({ kind: 'trained', excluded: [] })
     expect(report.usedSampleIds.sort()).toEqual(['demonstration', 'rejected'])
 
@@ -132,7 +131,6 @@ describe.skipIf(modelPath === null)('trainer on the default model (skipped: no m
     expect(kl[0]).toBeLessThan(0.3)
 
     const probe = await trainer.probe({ oldPath: null, newPath: adapterPath, exchanges })
-    console.log(JSON.stringify(probe))
     expect(probe.kl).toBeGreaterThanOrEqual(kl[0] ?? NaN)
     expect(probe.tokenIds.length).toBeGreaterThanOrEqual(20)
     const mass = (values: number[]) => values.reduce((sum, value) => sum + Math.exp(value), 0)

@@ -4,15 +4,17 @@ import { AppError } from '../../shared/errors.ts'
 import type { Host } from '../rpc/client.ts'
 import { toClientError } from '../rpc/errors.ts'
 import type { Loadable } from './resource.ts'
-import { mergeStream } from './streaming.ts'
+import { absorbTokens, settleLive, type Texts } from './streaming.ts'
 
 export interface ConversationState {
   chatId: string | null
   view: Loadable<ChatView>
   /** Text of replies that are being written, by message id. */
-  live: Readonly<Record<string, string>>
+  live: Texts
   open: (chatId: string | null) => void
   refresh: () => Promise<void>
+  /** As `refresh`, after a time without events. */
+  reconnect: () => Promise<void>
   token: (messageId: string, text: string) => void
   /** Stores the message in this chat, or in a new one; throws an `AppError` when that fails. */
   send: (text: string) => Promise<string>
@@ -26,41 +28,23 @@ export function streamingMessage(view: ChatView): MessageView | null {
   return last?.role === 'assistant' && last.status === 'streaming' ? last : null
 }
 
-/** Keeps texts that are still growing, drops those whose final form is in the view. */
-export function settleLive(
-  live: Readonly<Record<string, string>>,
-  messages: readonly MessageView[],
-): Record<string, string> {
-  const next = { ...live }
-  for (const message of messages) {
-    if (message.status === 'streaming') {
-      next[message.id] = mergeStream(message.text, next[message.id] ?? '')
-    } else {
-      delete next[message.id]
-    }
-  }
-  return next
-}
-
 export function createConversation(host: Host, defer = setTimeout) {
   let waiting: Record<string, string> = {}
   let flushPlanned = false
   let readCount = 0
 
   return createStore<ConversationState>()((set, get) => {
+    function absorb(isRead: boolean): void {
+      const { view, live } = get()
+      const known = view.status === 'ready' ? view.value.messages : []
+      const next = absorbTokens({ live, waiting }, known, isRead)
+      waiting = next.waiting
+      set({ live: next.live })
+    }
+
     function flush(): void {
       flushPlanned = false
-      const arrived = waiting
-      waiting = {}
-      const { view } = get()
-      const known = view.status === 'ready' ? view.value.messages : []
-      const live = { ...get().live }
-      for (const [id, text] of Object.entries(arrived)) {
-        const message = known.find((candidate) => candidate.id === id)
-        if (message !== undefined && message.status !== 'streaming') continue
-        live[id] = (live[id] ?? message?.text ?? '') + text
-      }
-      set({ live })
+      absorb(false)
     }
 
     async function read(chatId: string): Promise<void> {
@@ -70,7 +54,7 @@ export function createConversation(host: Host, defer = setTimeout) {
       try {
         const value = await host.chats.view({ chatId })
         if (isStale()) return
-        flush()
+        absorb(true)
         set(({ live }) => ({
           view: { status: 'ready', value },
           live: settleLive(live, value.messages),
@@ -91,9 +75,14 @@ export function createConversation(host: Host, defer = setTimeout) {
       live: {},
       open(chatId) {
         if (chatId === get().chatId && get().view.status === 'ready') return
-        waiting = {}
-        set({ chatId, view: { status: 'loading' }, live: {} })
+        set({ chatId, view: { status: 'loading' } })
         if (chatId !== null) void read(chatId)
+      },
+      async reconnect() {
+        // Tokens were missed meanwhile, so what was joined so far cannot be continued.
+        waiting = {}
+        set({ live: {} })
+        await get().refresh()
       },
       async refresh() {
         const { chatId } = get()

@@ -1,6 +1,6 @@
 import type { AppEvent } from '../../shared/contract/app.ts'
 import type { Connection } from '../rpc/client.ts'
-import type { Stores } from './stores.ts'
+import { resourceNames, type ResourceName, type Stores } from './stores.ts'
 
 /** Bursts of change events become one read. */
 const settleMs = 60
@@ -20,20 +20,6 @@ export function createCoalescer(defer: (run: () => void, ms: number) => unknown 
   }
 }
 
-const resources = [
-  'chats',
-  'hints',
-  'notes',
-  'learning',
-  'curves',
-  'runs',
-  'heatMaps',
-  'versions',
-  'settings',
-  'system',
-] as const
-type ResourceName = (typeof resources)[number]
-
 export function createDispatch(stores: Stores, coalesce = createCoalescer()) {
   const reread = (...names: ResourceName[]): void => {
     for (const name of names) coalesce(name, () => stores[name].getState().refresh())
@@ -45,10 +31,8 @@ export function createDispatch(stores: Stores, coalesce = createCoalescer()) {
   return (event: AppEvent): void => {
     switch (event.kind) {
       case 'token':
-        if (event.chatId === stores.conversation.getState().chatId) {
-          stores.conversation.getState().token(event.messageId, event.text)
-        }
-        return
+        // Of every chat: one that is opened in mid-reply needs its beginning.
+        return stores.conversation.getState().token(event.messageId, event.text)
       case 'chat-changed':
         if (event.chatId === stores.conversation.getState().chatId) rereadChat()
         return reread('chats')
@@ -106,6 +90,6 @@ export function follow(connection: Connection, stores: Stores): () => void {
 }
 
 export function rereadAll(stores: Stores): void {
-  for (const name of resources) void stores[name].getState().refresh()
-  void stores.conversation.getState().refresh()
+  for (const name of resourceNames) void stores[name].getState().refresh()
+  void stores.conversation.getState().reconnect()
 }

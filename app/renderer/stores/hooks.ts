@@ -1,8 +1,7 @@
 import { createContext, useContext } from 'react'
 import { useStore } from 'zustand'
-import type { StoreApi } from 'zustand/vanilla'
-import { valueOf, type Loadable, type Resource } from './resource.ts'
-import type { Stores } from './stores.ts'
+import { valueOf, type Loadable, type ResourceStore } from './resource.ts'
+import type { ResourceName, Stores } from './stores.ts'
 
 export const StoresContext = createContext<Stores | null>(null)
 
@@ -12,18 +11,11 @@ export function useStores(): Stores {
   return stores
 }
 
-type ResourceName = Exclude<
-  {
-    [Name in keyof Stores]: Stores[Name] extends StoreApi<Resource<infer _>> ? Name : never
-  }[keyof Stores],
-  undefined
->
-
 type ValueOf<Name extends ResourceName> =
-  Stores[Name] extends StoreApi<Resource<infer Value>> ? Value : never
+  Stores[Name] extends ResourceStore<infer Value> ? Value : never
 
 export function useResource<Name extends ResourceName>(name: Name): Loadable<ValueOf<Name>> {
-  const store = useStores()[name] as unknown as StoreApi<Resource<ValueOf<Name>>>
+  const store = useStores()[name] as unknown as ResourceStore<ValueOf<Name>>
   return useStore(store, (state) => state.data)
 }
 

@@ -50,6 +50,21 @@ function createReading(host: Host, notices: Notices) {
   }
 }
 
+/** What is read again when the connection comes back. */
+export const resourceNames = [
+  'chats',
+  'hints',
+  'notes',
+  'learning',
+  'curves',
+  'runs',
+  'heatMaps',
+  'versions',
+  'settings',
+  'system',
+] as const
+export type ResourceName = (typeof resourceNames)[number]
+
 interface Tools {
   host: Host
   reading: Reading

@@ -6,6 +6,7 @@ type NativeProps = ButtonHTMLAttributes<HTMLButtonElement>
 
 export interface ButtonProps extends NativeProps {
   look?: 'primary' | 'plain' | 'quiet' | 'danger'
+  isSmall?: boolean
   ref?: Ref<HTMLButtonElement>
 }
 
@@ -18,12 +19,14 @@ const looks = {
   danger: 'bg-bad text-page hover:opacity-90',
 }
 
-export function Button({ look = 'plain', className, type = 'button', ...rest }: ButtonProps) {
+export function Button(props: ButtonProps) {
+  const { look = 'plain', isSmall = false, className, type = 'button', ...rest } = props
   return (
     <button
       type={type}
       className={classes(
-        'inline-flex h-8 shrink-0 items-center justify-center gap-1.5 rounded-lg px-3 text-ui font-medium whitespace-nowrap transition-colors duration-150',
+        'inline-flex shrink-0 items-center justify-center gap-1.5 rounded-lg text-ui font-medium whitespace-nowrap transition-colors duration-150',
+        isSmall ? 'h-7 px-2' : 'h-8 px-3',
         looks[look],
         className,
       )}

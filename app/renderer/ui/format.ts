@@ -35,12 +35,18 @@ export function formatSeconds(seconds: number): string {
   return `${Math.floor(seconds / hourSeconds)} h ${Math.round((seconds % hourSeconds) / minuteSeconds)} min`
 }
 
+/** The reader's own form of the language (en-GB, zh-TW), where the browser names one. */
+function regionOf(language: Language): string {
+  const named = globalThis.navigator?.languages ?? []
+  return named.find((name) => name.toLowerCase().startsWith(language)) ?? language
+}
+
 /** Today: the time; before: day and time. */
 export function formatWhen(at: number, language: Language, now = Date.now()): string {
   const date = new Date(at)
   const isToday = new Date(now).toDateString() === date.toDateString()
   return date.toLocaleString(
-    language,
+    regionOf(language),
     isToday
       ? { hour: '2-digit', minute: '2-digit' }
       : { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' },

@@ -90,7 +90,7 @@ export function HintChip({ hint }: { hint: Hint }) {
             </IconButton>
           </>
         ) : (
-          <Button look="quiet" className="h-7 px-2" onClick={() => void decisions.undo()}>
+          <Button look="quiet" isSmall onClick={() => void decisions.undo()}>
             {messages.hint.undo}
           </Button>
         )}

@@ -20,12 +20,8 @@ export function decimate<T>(items: readonly T[], reading: Reading<T>, limit = mo
   for (let bucket = 0; bucket < limit - 2; bucket += 1) {
     const from = Math.floor(bucket * bucketSize) + 1
     const to = Math.floor((bucket + 1) * bucketSize) + 1
-    const next = meanOf(
-      drawn,
-      to,
-      Math.min(Math.floor((bucket + 2) * bucketSize) + 1, last + 1),
-      reading,
-    )
+    const after = Math.min(Math.floor((bucket + 2) * bucketSize) + 1, last + 1)
+    const next = meanOf(drawn.slice(to, Math.max(after, to + 1)), reading)
     previous = largest(drawn, { from, to, previous, next }, reading)
     kept.push(drawn[previous] as T)
   }
@@ -47,10 +43,11 @@ function pointOf<T>(item: T, reading: Reading<T>): Point {
   return { x: reading.x(item), y: reading.y(item) ?? 0 }
 }
 
-function meanOf<T>(items: readonly T[], from: number, to: number, reading: Reading<T>): Point {
-  const points = items.slice(from, Math.max(to, from + 1)).map((item) => pointOf(item, reading))
-  const sum = points.reduce((a, b) => ({ x: a.x + b.x, y: a.y + b.y }), { x: 0, y: 0 })
-  return { x: sum.x / points.length, y: sum.y / points.length }
+function meanOf<T>(items: readonly T[], reading: Reading<T>): Point {
+  const sum = items
+    .map((item) => pointOf(item, reading))
+    .reduce((a, b) => ({ x: a.x + b.x, y: a.y + b.y }), { x: 0, y: 0 })
+  return { x: sum.x / items.length, y: sum.y / items.length }
 }
 
 interface Bucket {

@@ -39,8 +39,8 @@ export function NavLinks({ onChoose }: { onChoose?: () => void }) {
               className={classes(
                 'flex h-8 items-center gap-2.5 rounded-lg px-2',
                 open === page
-                  ? 'bg-sunken font-medium text-ink'
-                  : 'text-ink-soft hover:bg-sunken hover:text-ink',
+                  ? 'bg-chosen font-medium text-ink'
+                  : 'text-ink-soft hover:bg-chosen/60 hover:text-ink',
               )}
             >
               <Icon aria-hidden className={classes('size-4', open === page && 'text-accent')} />

@@ -18,7 +18,7 @@ export function Notices() {
     <section
       aria-label={app.notices}
       aria-live="polite"
-      className="pointer-events-none fixed bottom-4 left-4 z-50 flex w-[min(380px,calc(100vw-32px))] flex-col gap-2"
+      className="pointer-events-none fixed right-4 bottom-24 z-50 flex w-[min(380px,calc(100vw-32px))] flex-col gap-2"
     >
       {list.map((notice) => (
         <NoticeCard key={notice.id} notice={notice} />
@@ -57,7 +57,8 @@ function NoticeCard({ notice }: { notice: Notice }) {
       {body.kind === 'deleted' && (
         <Button
           look="quiet"
-          className="h-7 px-2 text-accent"
+          isSmall
+          className="text-accent"
           onClick={() => {
             dismiss()
             body.undo()

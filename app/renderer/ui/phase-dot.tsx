@@ -16,5 +16,10 @@ export function PhaseDot({ phase }: { phase: Phase }) {
       : phase === 'unavailable'
         ? 'bg-bad'
         : 'border border-ink-faint'
-  return <span aria-hidden className={classes('mt-1.5 size-2 shrink-0 rounded-full', look)} />
+  return (
+    <span
+      aria-hidden
+      className={classes('mt-1.5 inline-block size-2 shrink-0 rounded-full', look)}
+    />
+  )
 }

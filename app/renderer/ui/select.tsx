@@ -20,7 +20,7 @@ export function Pick({ label, value, onChange, children, className, id }: PickPr
         aria-label={label}
         value={value}
         onChange={(event) => onChange(event.target.value)}
-        className="h-8 w-full min-w-0 appearance-none truncate rounded-lg border border-line-strong bg-raised pr-8 pl-2.5 text-ui"
+        className="h-8 w-full min-w-0 appearance-none truncate rounded-lg border border-edge bg-raised pr-8 pl-2.5 text-ui"
       >
         {children}
       </select>

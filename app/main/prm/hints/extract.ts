@@ -50,13 +50,15 @@ function wishOf(clause: string, request: string): string | null {
   if (sharesTask(plain, request) && !startsNegative(plain)) {
     return constraintOf(clause, request)
   }
-  const isWish = isCheckable(clause) || (matchesAny('action', plain) && matchesAny('target', plain))
+  const hasAction = matchesAny('action', plain)
+  const isWish = isCheckable(clause, hasAction) || (hasAction && matchesAny('target', plain))
   return isWish ? finished(clause) : null
 }
 
-/** "Shorter" counts as well: any reply will do to see that it can be measured. */
-function isCheckable(text: string): boolean {
-  return parseCheck(text, { reply: 'any reply' }) !== null
+/** A quoted phrase counts only in a sentence that asks for it: "he said …" does not. */
+function isCheckable(clause: string, hasAction: boolean): boolean {
+  if (parseCheck(maskForeign(clause), { reply: 'any reply' }) !== null) return true
+  return hasAction && parseCheck(clause) !== null
 }
 
 function isStyle(plain: string): boolean {
@@ -133,7 +135,7 @@ function sharesTask(plain: string, request: string): boolean {
 }
 
 const openings =
-  /^(?:explain|describe|define|tell|write|translate|summari[sz]e|list|give|show|compare|solve|calculate|find|draft|create|answer|use|say|make)$/u
+  /^(?:explain|describe|define|tell|write|translate|summari[sz]e|list|give|show|compare|solve|calculate|find|draft|create|answer|use|say|make|comment|grade)$/u
 
 function taskWords(text: string): string[] {
   return contentWords(text.slice(0, 4_000)).filter(
@@ -143,10 +145,12 @@ function taskWords(text: string): string[] {
 
 /** "Explain osmosis in at most 40 words." after "Explain osmosis." → "In at most 40 words." */
 function constraintOf(clause: string, request: string): string | null {
-  if (!sharesTask(plainOf(clause), request)) return null
+  const repeats = sharesTask(plainOf(clause), request)
   for (const { constraint } of wishCues) {
     const match = constraint.exec(clause)
-    if (match !== null && !constraint.test(request)) return finished(match[0])
+    if (match === null || constraint.test(request)) continue
+    // "Comment on each step in at least 75 words." names no task of its own either.
+    if (repeats || taskWords(clause.replace(match[0], ' ')).length === 0) return finished(match[0])
   }
   return null
 }

@@ -24,12 +24,12 @@ export function ChatList({ onChoose }: { onChoose?: () => void }) {
             go('chat')
             onChoose?.()
           }}
-          className="flex h-8 items-center gap-2 rounded-lg px-2 font-medium text-ink hover:bg-sunken"
+          className="flex h-8 items-center gap-2 rounded-lg px-2 font-medium text-ink hover:bg-chosen/60"
         >
           <SquarePen aria-hidden className="size-4 text-accent" />
           {messages.chats.newChat}
         </button>
-        <label className="flex h-8 items-center gap-2 rounded-lg px-2 text-ink-soft focus-within:bg-sunken hover:bg-sunken">
+        <label className="flex h-8 items-center gap-2 rounded-lg px-2 text-ink-soft focus-within:bg-chosen/60 hover:bg-chosen/60">
           <Search aria-hidden className="size-4" />
           <input
             type="search"
@@ -80,8 +80,8 @@ function ChatRow({ chat, onChoose }: { chat: Chat; onChoose?: () => void }) {
   return (
     <li
       className={classes(
-        'group flex items-center rounded-lg pr-1 focus-within:bg-sunken',
-        isOpen ? 'bg-sunken text-ink' : 'text-ink-soft hover:bg-sunken hover:text-ink',
+        'group flex items-center rounded-lg pr-1 focus-within:bg-chosen/60',
+        isOpen ? 'bg-chosen text-ink' : 'text-ink-soft hover:bg-chosen/60 hover:text-ink',
       )}
     >
       <a

@@ -74,7 +74,7 @@ export function Composer({ draftKey, suggestion, onSend, footnote }: ComposerPro
           event.preventDefault()
           void send()
         }}
-        className="flex items-end gap-2 rounded-lg border border-line-strong bg-raised py-1.5 pr-1.5 pl-3 transition-colors focus-within:border-accent"
+        className="flex items-end gap-2 rounded-lg border border-edge bg-raised py-1.5 pr-1.5 pl-3 transition-colors focus-within:border-accent"
       >
         <textarea
           ref={field}

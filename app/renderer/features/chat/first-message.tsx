@@ -5,8 +5,8 @@ import { useMessages } from '../../ui/messages/index.ts'
 export function FirstMessage({ onChoose }: { onChoose: (text: string) => void }) {
   const { chat } = useMessages()
   return (
-    <div className="scroll-quiet flex min-h-0 flex-1 flex-col justify-end overflow-y-auto">
-      <div className="mx-auto w-full max-w-[720px] px-4 pt-8 pb-6">
+    <div className="scroll-quiet flex min-h-0 flex-1 flex-col overflow-y-auto">
+      <div className="mx-auto my-auto w-full max-w-[752px] px-4 pt-8 pb-10">
         <h2 className="text-title font-semibold tracking-tight">{chat.emptyTitle}</h2>
         <p className="mt-1 max-w-[52ch] text-chat text-ink-soft">{chat.emptyText}</p>
         <ul aria-label={chat.suggestionsLabel} className="mt-6 flex flex-col border-t">

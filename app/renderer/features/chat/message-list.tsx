@@ -118,6 +118,7 @@ function useFollowing(
       if (wants.current) target.scrollTop = target.scrollHeight
     })
     observer.observe(content)
+    observer.observe(target)
     target.addEventListener('scroll', onScroll, { passive: true })
     return () => {
       observer.disconnect()

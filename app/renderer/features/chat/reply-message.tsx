@@ -178,6 +178,7 @@ function ReplyTools({ message, isLast, onEdit }: ToolsProps) {
   return (
     <div className="mt-1 -ml-1.5 flex h-8 items-center gap-0.5">
       {turn !== null && <RewardChip turn={turn} />}
+      <Branches message={message} />
       <div
         className={classes(
           'flex items-center gap-0.5 transition-opacity',
@@ -193,7 +194,6 @@ function ReplyTools({ message, isLast, onEdit }: ToolsProps) {
           <Pencil />
         </IconButton>
       </div>
-      <Branches message={message} />
     </div>
   )
 }

@@ -109,11 +109,11 @@ function NoteCard({ note }: { note: Note }) {
           {stateWords(note, messages)}
         </span>
         <span aria-hidden>·</span>
-        <span>{scopeWords(note, messages)}</span>
-        <span aria-hidden>·</span>
         <span className="tabular">{words.said(note.count)}</span>
+        <span aria-hidden>·</span>
+        <span>{checkWords(note, messages)}</span>
       </p>
-      <p className="text-tiny text-ink-faint">{checkWords(note, messages)}</p>
+      <p className="text-tiny text-ink-faint">{scopeWords(note, messages)}</p>
       <Confirm
         open={isRemoving}
         title={words.removeTitle}

@@ -9,6 +9,19 @@ export const axisStyle = {
 export const gridStyle = { stroke: 'var(--line)', vertical: false } as const
 export const chartMargin = { top: 16, right: 12, bottom: 0, left: -18 } as const
 
+/** Short enough for an axis: two significant digits, a real minus. */
+export function axisNumber(value: number): string {
+  return String(Number(value.toPrecision(2))).replace('-', '−')
+}
+
+/** Evenly spaced whole numbers from 1 to `count`. */
+export function wholeTicks(count: number, most = 6): number[] {
+  const stride = Math.max(1, Math.ceil(count / most))
+  const ticks: number[] = []
+  for (let tick = 1; tick <= count; tick += stride) ticks.push(tick)
+  return ticks
+}
+
 export interface Mark {
   x: number
   label: string

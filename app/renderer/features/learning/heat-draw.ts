@@ -6,6 +6,7 @@ import {
   parseColor,
   rowSum,
   scaleColor,
+  sumLeft,
   visibleToken,
   type Cell,
   type Offset,
@@ -149,12 +150,13 @@ function drawSides(
   paint: HeatPaint,
   { ink, range }: Setting,
 ): void {
-  const { map, height, scroll, words } = paint
+  const { map, width, height, scroll, words } = paint
   const chosen = mainChoice(map)
   context.clearRect(0, 0, heat.label, height)
   context.textBaseline = 'middle'
   context.textAlign = 'left'
-  const sumX = heat.label + map.responseIds.length * heat.cell - scroll.left + 10
+  const sumX = sumLeft(map, width)
+  context.clearRect(sumX, 0, heat.sum, height)
   const of = map.responseIds.length * map.topK
   for (let row = range.firstRow; row < range.lastRow; row += 1) {
     const hint = map.hints[row]
@@ -171,7 +173,7 @@ function drawSides(
     )
     context.fillStyle = isChosen ? ink.ink : ink.faint
     context.font = `${isChosen ? '600 ' : ''}12px ${ink.sans}`
-    context.fillText(words.sum(rowSum(hint.overlap), of), sumX, y)
+    context.fillText(words.sum(rowSum(hint.overlap), of), sumX + 10, y)
   }
 }
 

@@ -2,7 +2,7 @@ import type { HeatMap } from '../../../shared/contract/app.ts'
 
 /** Pixel sizes of the map: everything is drawn at scroll offset 0 and shifted. */
 export const heat = {
-  label: 128,
+  label: 204,
   sum: 92,
   head: 62,
   cell: 26,
@@ -19,6 +19,22 @@ export interface Offset {
   top: number
 }
 
+export interface Point {
+  x: number
+  y: number
+}
+
+export interface Frame {
+  scroll: Offset
+  /** Of the visible part. */
+  width: number
+}
+
+/** Sums stand beside the last column, or at the right edge while that is further away. */
+export function sumLeft(map: HeatMap, width: number): number {
+  return Math.min(heat.label + map.responseIds.length * heat.cell, width - heat.sum)
+}
+
 export function heatSize(map: HeatMap): { width: number; height: number } {
   return {
     width: heat.label + map.responseIds.length * heat.cell + heat.sum,
@@ -27,8 +43,8 @@ export function heatSize(map: HeatMap): { width: number; height: number } {
 }
 
 /** The cell under a point of the visible part; null over labels, heads and sums. */
-export function cellAt(map: HeatMap, point: { x: number; y: number }, scroll: Offset): Cell | null {
-  if (point.x < heat.label || point.y < heat.head) return null
+export function cellAt(map: HeatMap, point: Point, { scroll, width }: Frame): Cell | null {
+  if (point.x < heat.label || point.y < heat.head || point.x >= sumLeft(map, width)) return null
   const position = Math.floor((point.x + scroll.left - heat.label) / heat.cell)
   const hint = Math.floor((point.y + scroll.top - heat.head) / heat.cell)
   const isInside = position < map.responseIds.length && hint < map.hints.length

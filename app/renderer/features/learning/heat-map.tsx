@@ -69,7 +69,7 @@ export function HeatMapView({ map, active, onActive }: HeatMapViewProps) {
       <div
         aria-hidden
         className="absolute top-0 left-0"
-        style={{ width: size.width + 12, height: size.height }}
+        style={{ width: size.width, height: size.height }}
       />
       <canvas ref={canvas} aria-hidden className="sticky top-0 left-0 block" />
       <HiddenGrid map={map} id={id} focus={focus} />
@@ -86,14 +86,15 @@ function cellUnder(event: React.PointerEvent, { box, map }: Target): Cell | null
   if (box === null) return null
   const frame = box.getBoundingClientRect()
   const point = { x: event.clientX - frame.left - 1, y: event.clientY - frame.top - 1 }
-  return cellAt(map, point, { left: box.scrollLeft, top: box.scrollTop })
+  const scroll = { left: box.scrollLeft, top: box.scrollTop }
+  return cellAt(map, point, { scroll, width: box.clientWidth })
 }
 
 function bringIntoView(box: HTMLDivElement | null, { hint, position }: Cell): void {
   if (box === null) return
   const left = position * heat.cell
   const top = hint * heat.cell
-  const roomX = box.clientWidth - heat.label - heat.cell
+  const roomX = box.clientWidth - heat.label - heat.sum - heat.cell
   const roomY = box.clientHeight - heat.head - heat.cell
   if (left < box.scrollLeft) box.scrollLeft = left
   if (left > box.scrollLeft + roomX) box.scrollLeft = left - roomX
@@ -164,7 +165,13 @@ function HiddenGrid({ map, id, focus }: { map: HeatMap; id: string; focus: Cell 
         <div key={row} role="row" aria-rowindex={row + 1}>
           {map.responseTexts.slice(from, to).map((text, index) => {
             const cell = { hint: row, position: from + index }
-            const token = visibleToken(text)
+            const name = words.cell({
+              hint: row + 1,
+              position: cell.position + 1,
+              token: visibleToken(text),
+              overlap: overlapAt(map, cell),
+              of: map.topK,
+            })
             return (
               <span
                 key={cell.position}
@@ -172,9 +179,7 @@ function HiddenGrid({ map, id, focus }: { map: HeatMap; id: string; focus: Cell 
                 role="gridcell"
                 aria-colindex={cell.position + 1}
                 aria-selected={focus.hint === row && focus.position === cell.position}
-                aria-label={`${words.cell(row + 1, cell.position + 1, token, overlapAt(map, cell), map.topK)}${
-                  map.chosen[cell.position] === row ? `, ${words.chosen}` : ''
-                }`}
+                aria-label={map.chosen[cell.position] === row ? `${name}, ${words.chosen}` : name}
               />
             )
           })}

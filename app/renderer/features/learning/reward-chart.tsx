@@ -23,6 +23,7 @@ import {
   markLines,
   marksOfChange,
   tooltipOf,
+  wholeTicks,
 } from './chart-parts.tsx'
 import { decidedRewards, type RewardRow } from './series.ts'
 
@@ -72,7 +73,7 @@ export function RewardChart({ rewards }: { rewards: Curves['rewards'] }) {
             dataKey="reply"
             type="number"
             domain={[0.5, all.length + 0.5]}
-            allowDecimals={false}
+            ticks={wholeTicks(all.length)}
           />
           <YAxis
             {...axisStyle}

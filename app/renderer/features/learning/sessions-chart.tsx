@@ -20,6 +20,7 @@ import {
   markLines,
   marksOfChange,
   tooltipOf,
+  wholeTicks,
 } from './chart-parts.tsx'
 import { sessionRows, type SessionRow } from './series.ts'
 
@@ -71,7 +72,9 @@ export function SessionsChart({ sessions, threeInARowAt }: SessionsChartProps) {
       { name: words.versionColumn, value: messages.app.version(row.version) },
     ],
   }))
-  const reached = threeInARowAt === null ? [] : [{ x: threeInARowAt, label: words.threeInARow }]
+  const sameChange = changes.find((mark) => mark.x === threeInARowAt)
+  const reachedLabel = [sameChange?.label, words.threeInARow].filter(Boolean).join(' · ')
+  const reached = threeInARowAt === null ? [] : [{ x: threeInARowAt, label: reachedLabel }]
   return (
     <ChartCard
       title={words.sessions}
@@ -89,7 +92,7 @@ export function SessionsChart({ sessions, threeInARowAt }: SessionsChartProps) {
             dataKey="session"
             type="number"
             domain={[0.5, all.length + 0.5]}
-            allowDecimals={false}
+            ticks={wholeTicks(all.length)}
           />
           <YAxis {...axisStyle} domain={[0, 100]} ticks={[0, 50, 100]} />
           <Tooltip content={tip} cursor={{ fill: 'var(--sunken)' }} />

@@ -14,7 +14,14 @@ import { formatNumber } from '../../ui/format.ts'
 import { decimate } from '../../ui/lttb.ts'
 import { useMessages } from '../../ui/messages/index.ts'
 import { ChartCard, type ChartTable } from './chart-card.tsx'
-import { axisStyle, chartMargin, gridStyle, tooltipOf } from './chart-parts.tsx'
+import {
+  axisNumber,
+  axisStyle,
+  chartMargin,
+  gridStyle,
+  tooltipOf,
+  wholeTicks,
+} from './chart-parts.tsx'
 import { stepRows, type StepRow } from './series.ts'
 
 interface Series {
@@ -123,14 +130,14 @@ function StepChart({ title, note, file, rows, series, limits = [] }: StepChartPr
                 {...axisStyle}
                 dataKey="index"
                 type="number"
-                domain={['dataMin', 'dataMax']}
-                allowDecimals={false}
+                domain={[1, Math.max(2, rows.length)]}
+                ticks={wholeTicks(rows.length)}
               />
               <YAxis
                 {...axisStyle}
                 width={56}
                 domain={['auto', 'auto']}
-                tickFormatter={(value: number) => formatNumber(value)}
+                tickFormatter={axisNumber}
               />
               {limits.map((limit) => (
                 <ReferenceLine

@@ -19,6 +19,15 @@ const errors: Record<ErrorCode, string> = {
   refused: 'Hone refused this.',
 }
 
+/** One cell of the heat map, counted from 1. */
+export interface CellFacts {
+  hint: number
+  position: number
+  token: string
+  overlap: number
+  of: number
+}
+
 const plural = (count: number, one: string, many: string): string =>
   `${count} ${count === 1 ? one : many}`
 
@@ -27,7 +36,6 @@ export const en = {
   app: {
     name: 'Hone',
     navigation: 'Main',
-    skipToContent: 'Skip to content',
     openSidebar: 'Show sidebar',
     closeSidebar: 'Hide sidebar',
     retry: 'Try again',
@@ -39,11 +47,7 @@ export const en = {
     save: 'Save',
     close: 'Close',
     undo: 'Undo',
-    on: 'On',
-    off: 'Off',
-    base: 'base',
     version: (version: number) => (version === 0 ? 'base' : `v${version}`),
-    failedToLoad: 'This could not be read.',
     notices: 'Notices',
   },
   nav: {
@@ -60,7 +64,6 @@ export const en = {
       'Hone cannot be reached. If you typed the address by hand, use the one that Hone printed at start.',
     retryNow: 'Try now',
     callFailed: 'The connection to Hone is lost. Nothing you typed is gone.',
-    connecting: 'Connecting to Hone…',
   },
   system: {
     readOnly: 'Read only',
@@ -139,7 +142,6 @@ export const en = {
     suggestionsLabel: 'Suggestions',
     foldRail: 'Hide learning rail',
     unfoldRail: 'Show learning rail',
-    notFound: 'This chat is gone. It may have been deleted in another window.',
   },
   links: {
     title: 'Open this address?',
@@ -176,7 +178,6 @@ export const en = {
     badWords: 'What should be different?',
     optional: 'Optional. Said as a wish, it becomes a hint.',
     send: 'Add words',
-    thanks: 'Noted.',
   },
   hint: {
     label: 'Hint',
@@ -208,7 +209,6 @@ export const en = {
   rail: {
     title: 'Learning',
     trainNow: 'Train now',
-    ready: (ready: number, due: number) => `${ready} of ${due} signals`,
     reward: 'Reward',
     rewardCurve: 'Rolling reward of the latest replies',
     noReward: 'No reward yet.',
@@ -230,20 +230,8 @@ export const en = {
     resume: 'Resume',
     step: (step: number, steps: number) => `Step ${step} of ${steps}`,
     ready: (ready: number, due: number) => `${ready} of ${due} samples ready`,
-    phases: {
-      unavailable: 'Not available',
-      idle: 'Waiting',
-      due: 'Due',
-      judging: 'Judging',
-      practising: 'Practising',
-      training: 'Training',
-      checking: 'Checking',
-      swapping: 'Going live',
-      paused: 'Paused',
-    },
     trainBlocked: 'Training:',
     practiceBlocked: 'Practice:',
-    nothingYet: 'Nothing to draw yet.',
     csv: 'Save as CSV',
     dataTable: (name: string) => `${name}, data`,
     charts: {
@@ -295,8 +283,8 @@ export const en = {
       sum: (sum: number, of: number) => `${sum} of ${of}`,
       chosen: 'chosen',
       chosenMark: '◆ = chosen',
-      cell: (hint: number, position: number, token: string, overlap: number, k: number) =>
-        `Hint ${hint}, token ${position} “${token}”: ${overlap} of ${k}`,
+      cell: ({ hint, position, token, overlap, of }: CellFacts) =>
+        `Hint ${hint}, token ${position} “${token}”: ${overlap} of ${of}`,
       position: (position: number, count: number) => `Token ${position} of ${count}`,
       student: 'Without the hint',
       teacher: 'With the hint',
@@ -360,7 +348,6 @@ export const en = {
       similar: (example: string) => `for requests like “${example}”`,
       similarNone: 'for similar requests',
     },
-    scopeEdit: 'Where it holds',
     state: {
       prompt: 'in the prompt',
       learned: (version: number) => `learned in v${version}`,
@@ -475,7 +462,6 @@ export const en = {
       generate: 'Rules and a model that explains',
     },
     judgeVotes: 'Votes per reply',
-    judgeAbstains: 'abstains',
     appearance: 'Appearance',
     theme: 'Theme',
     themes: { system: 'As the system', light: 'Light', dark: 'Dark' },
@@ -487,7 +473,6 @@ export const en = {
     architecture: 'Architecture',
     context: 'Context',
     tokens: (count: string) => `${count} tokens`,
-    size: 'Size',
     device: 'Runs on',
     threads: 'Threads',
     trainer: 'Trainer',

@@ -25,7 +25,6 @@ export const zh: Messages = {
   app: {
     name: 'Hone',
     navigation: '主导航',
-    skipToContent: '跳到内容',
     openSidebar: '显示侧栏',
     closeSidebar: '隐藏侧栏',
     retry: '重试',
@@ -37,11 +36,7 @@ export const zh: Messages = {
     save: '保存',
     close: '关闭',
     undo: '撤销',
-    on: '开',
-    off: '关',
-    base: '基础模型',
     version: (version) => (version === 0 ? '基础' : `v${version}`),
-    failedToLoad: '无法读取。',
     notices: '提示',
   },
   nav: {
@@ -57,7 +52,6 @@ export const zh: Messages = {
     unreachable: '无法连接 Hone。如果地址是手动输入的，请使用 Hone 启动时给出的地址。',
     retryNow: '立即重试',
     callFailed: '与 Hone 的连接已断开。你输入的内容都还在。',
-    connecting: '正在连接 Hone…',
   },
   system: {
     readOnly: '只读',
@@ -133,7 +127,6 @@ export const zh: Messages = {
     suggestionsLabel: '建议',
     foldRail: '隐藏学习栏',
     unfoldRail: '显示学习栏',
-    notFound: '这个对话不在了，可能已在另一个窗口中删除。',
   },
   links: {
     title: '打开这个地址？',
@@ -170,7 +163,6 @@ export const zh: Messages = {
     badWords: '应该有什么不同？',
     optional: '可以不写。写成愿望，就会成为一条提示。',
     send: '补充说明',
-    thanks: '已记下。',
   },
   hint: {
     label: '提示',
@@ -202,7 +194,6 @@ export const zh: Messages = {
   rail: {
     title: '学习',
     trainNow: '立即训练',
-    ready: (ready, due) => `${ready} / ${due} 个信号`,
     reward: '奖励',
     rewardCurve: '最近回复的滑动平均奖励',
     noReward: '还没有奖励。',
@@ -223,20 +214,8 @@ export const zh: Messages = {
     resume: '继续',
     step: (step, steps) => `第 ${step} 步，共 ${steps} 步`,
     ready: (ready, due) => `${ready} / ${due} 个样本就绪`,
-    phases: {
-      unavailable: '不可用',
-      idle: '等待',
-      due: '就绪',
-      judging: '评判中',
-      practising: '练习中',
-      training: '训练中',
-      checking: '检验中',
-      swapping: '上线中',
-      paused: '已暂停',
-    },
     trainBlocked: '训练：',
     practiceBlocked: '练习：',
-    nothingYet: '还没有可画的内容。',
     csv: '存为 CSV',
     dataTable: (name) => `${name}，数据`,
     charts: {
@@ -287,8 +266,8 @@ export const zh: Messages = {
       sum: (sum, of) => `${sum} / ${of}`,
       chosen: '选中',
       chosenMark: '◆ = 选中',
-      cell: (hint, position, token, overlap, k) =>
-        `提示 ${hint}，第 ${position} 个词元“${token}”：${overlap} / ${k}`,
+      cell: ({ hint, position, token, overlap, of }) =>
+        `提示 ${hint}，第 ${position} 个词元“${token}”：${overlap} / ${of}`,
       position: (position, count) => `第 ${position} 个词元，共 ${count} 个`,
       student: '没有提示时',
       teacher: '有提示时',
@@ -351,7 +330,6 @@ export const zh: Messages = {
       similar: (example) => `用于类似“${example}”的请求`,
       similarNone: '用于类似的请求',
     },
-    scopeEdit: '适用范围',
     state: {
       prompt: '在提示词中',
       learned: (version) => `已在 v${version} 学会`,
@@ -463,7 +441,6 @@ export const zh: Messages = {
       generate: '规则加会解释的模型',
     },
     judgeVotes: '每条回复的票数',
-    judgeAbstains: '弃权',
     appearance: '外观',
     theme: '主题',
     themes: { system: '跟随系统', light: '浅色', dark: '深色' },
@@ -475,7 +452,6 @@ export const zh: Messages = {
     architecture: '架构',
     context: '上下文',
     tokens: (count) => `${count} 词元`,
-    size: '大小',
     device: '运行于',
     threads: '线程',
     trainer: '训练器',
