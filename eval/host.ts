@@ -15,6 +15,8 @@ export interface HostOptions {
 
 export interface RunningHost extends AsyncDisposable {
   readonly url: string
+  /** The host's process. */
+  readonly pid: number
 }
 
 const root = resolve(import.meta.dirname, '..')
@@ -48,7 +50,7 @@ export async function startHost({
     signal.removeEventListener('abort', stopChild)
   }
   try {
-    return { url: await readyUrl(child), [Symbol.asyncDispose]: dispose }
+    return { url: await readyUrl(child), pid: child.pid ?? 0, [Symbol.asyncDispose]: dispose }
   } catch (error) {
     await dispose()
     throw error

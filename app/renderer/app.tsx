@@ -12,6 +12,7 @@ import { go, type Page } from './stores/route.ts'
 import { IconButton } from './ui/button.tsx'
 import { classes } from './ui/classes.ts'
 import { ConnectionBar } from './ui/connection-bar.tsx'
+import { CrashGuard } from './ui/crash-guard.tsx'
 import { useMedia } from './ui/media.ts'
 import { useDocumentLanguage, useMessages } from './ui/messages/index.ts'
 import { NavLinks } from './ui/nav-links.tsx'
@@ -53,9 +54,11 @@ export function App() {
         <div className="flex min-h-0 flex-1">
           <Sidebar />
           <main id="content" className="min-w-0 flex-1">
-            <Suspense fallback={null}>
-              <Shown />
-            </Suspense>
+            <CrashGuard key={page}>
+              <Suspense fallback={null}>
+                <Shown />
+              </Suspense>
+            </CrashGuard>
           </main>
         </div>
       </div>

@@ -6,7 +6,7 @@ export const terms: readonly string[] = [
   ...'an antibody,a virus,a gene,DNA,an ecosystem,biodiversity,symbiosis,pollination,hibernation'.split(
     ',',
   ),
-  ...'metabolism,a chromosome,a stem cell,a neuron,digestion,the immune system,a food chain'.split(
+  ...'metabolism,a chromosome,a stem cell,a neuron,digestion,the immune system,a predator'.split(
     ',',
   ),
   ...'camouflage,fermentation,an allergy,a reflex,a parasite,homeostasis,respiration,a mutation'.split(
@@ -15,10 +15,10 @@ export const terms: readonly string[] = [
   ...'gravity,friction,inertia,momentum,acceleration,buoyancy,kinetic energy,potential energy'.split(
     ',',
   ),
-  ...'magnetism,electricity,refraction,resonance,entropy,radiation,nuclear fusion,nuclear fission'.split(
+  ...'magnetism,a battery,refraction,resonance,entropy,radiation,nuclear fusion,nuclear fission'.split(
     ',',
   ),
-  ...'a black hole,relativity,the Doppler effect,a superconductor,static electricity,a laser'.split(
+  ...'a black hole,relativity,the Doppler effect,a superconductor,an electric motor,a laser'.split(
     ',',
   ),
   ...'a sound wave,air pressure,torque,a semiconductor,conduction,convection,surface tension'.split(
@@ -28,14 +28,14 @@ export const terms: readonly string[] = [
     ',',
   ),
   ...'evaporation,condensation,a crystal,pH,corrosion,combustion,an ion,a chemical bond'.split(','),
-  ...'a volcano,an earthquake,plate tectonics,erosion,a glacier,a tsunami,the water cycle'.split(
+  ...'a volcano,an earthquake,plate tectonics,erosion,a peninsula,a tsunami,the water cycle'.split(
     ',',
   ),
-  ...'the greenhouse effect,acid rain,a hurricane,a monsoon,a delta,an aquifer,a fossil'.split(','),
-  ...'an eclipse,a comet,a nebula,a supernova,the ozone layer,a tide,a fjord,permafrost'.split(','),
-  ...'inflation,a recession,a monopoly,interest,a mortgage,a stock,a bond,a tariff,a budget'.split(
+  ...'the carbon cycle,acid rain,a hurricane,a tornado,a delta,an aquifer,a fossil'.split(','),
+  ...'an eclipse,a comet,a nebula,a supernova,the ozone layer,the tropics,a fjord,permafrost'.split(
     ',',
   ),
+  ...'inflation,a recession,a monopoly,interest,a loan,a stock,a bond,a tariff,a budget'.split(','),
   ...'supply and demand,opportunity cost,gross domestic product,a subsidy,bankruptcy,insurance'.split(
     ',',
   ),
@@ -45,7 +45,7 @@ export const terms: readonly string[] = [
   ...'democracy,a republic,a constitution,federalism,a veto,diplomacy,a monarchy,habeas corpus'.split(
     ',',
   ),
-  ...'a treaty,an embargo,a referendum,censorship,propaganda,colonialism,feudalism'.split(','),
+  ...'a treaty,an embargo,a coalition,censorship,propaganda,colonialism,feudalism'.split(','),
   ...'the Renaissance,the Enlightenment,the Industrial Revolution,the Cold War,the Silk Road'.split(
     ',',
   ),
@@ -56,7 +56,7 @@ export const terms: readonly string[] = [
   ...'perspective in drawing,cubism,impressionism,a fresco,a symphony,an opera,a fugue,rhythm'.split(
     ',',
   ),
-  ...'counterpoint,a mosaic,origami,calligraphy,a haiku,jazz,a sculpture,improvisation'.split(','),
+  ...'counterpoint,a mosaic,origami,calligraphy,a ballad,jazz,a sculpture,improvisation'.split(','),
   ...'an algorithm,recursion,encryption,a database,a compiler,an operating system,a firewall'.split(
     ',',
   ),

@@ -217,7 +217,10 @@ class LlamaPolicy implements Policy {
       if (!signal.aborted || !isAppError(error) || error.code !== 'cancelled') throw error
     }
     const generation = finished(request, sampled, { startedAt, version })
-    if (lane === 'serve') this.#newestChat = [...request.promptIds, ...generation.ids]
+    if (lane === 'serve') {
+      // The last id needs no place in the cache, and a full context has none for it.
+      this.#newestChat = [...request.promptIds, ...generation.ids.slice(0, -1)]
+    }
     return generation
   }
 

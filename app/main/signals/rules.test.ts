@@ -267,3 +267,15 @@ test('pasted text below an announcement cannot speak', () => {
     'silent',
   )
 })
+
+test.each([
+  ['Shall I go on?', 'No.', 'silent'],
+  ['Do you mean the biological term?', 'Correct', 'silent'],
+  ['要继续吗？', '不', 'silent'],
+  ['您是说生物学里的吗？', '对', 'silent'],
+  ['Shall I go on?', 'No, that is wrong.', -1],
+  ['Shall I go on?', 'no, too long', -1],
+  ['I can go on.', 'No.', -1],
+] as const)('to the reply %j the answer %j is ruled %j', (reply, text, expected) => {
+  expect(ruled(after(text, { ...english, reply }))).toBe(expected)
+})

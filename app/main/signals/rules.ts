@@ -30,8 +30,21 @@ function userTexts(state: NextState): string[] {
   return state.messages.filter(({ role }) => role === 'user').map(({ text }) => text)
 }
 
+/** The first sentences of each user message; a bare yes or no to a question of the reply is no judgement of it. */
 function openings(state: NextState): Sentence[][] {
-  return userTexts(state).map((text) => typedSentences(text).slice(0, judgedSentences))
+  const asked = /[?？]["'”’)）*_\s]*$/u.test(state.reply.slice(-200))
+  return userTexts(state).map((text) => {
+    const sentences = typedSentences(text).slice(0, judgedSentences)
+    return asked ? sentences.flatMap(withoutAnswer) : sentences
+  })
+}
+
+const answer =
+  /^(?:(?:no+|nope|nah|yes|yep|yeah|right|correct|ok|okay|exactly|good)(?:[\s,.!;]+|$)|(?:不是的?|不用?|对的?|是的?|可以|好的?|没错)(?:[\s，,。！!；]+|$))/u
+
+function withoutAnswer(sentence: Sentence): Sentence[] {
+  const plain = sentence.plain.replace(answer, '')
+  return plain === '' ? [] : [{ ...sentence, plain }]
 }
 
 function firstMatch(

@@ -9,8 +9,8 @@ import { writeTinyModel } from '../../../test/support/numerics.ts'
 import { temporaryFolder } from '../../../test/support/temporary-folder.ts'
 import type { TemporaryFolder } from '../../../test/support/temporary-folder.ts'
 import { tinyTrainRequest } from '../../../test/support/training-request.ts'
-import type { TrainEvent } from '../../shared/contract/trainer.ts'
-import { leaseWords, trainerContract } from '../../shared/contract/trainer.ts'
+import type { TrainEvent, trainerContract } from '../../shared/contract/trainer.ts'
+import { leaseWords } from '../../shared/contract/trainer.ts'
 
 interface Running extends AsyncDisposable {
   readonly client: ContractRouterClient<typeof trainerContract>

@@ -18,7 +18,7 @@ export function splitBlocks(text: string): string[] {
   for (const line of text.split('\n')) {
     const mark = fence.exec(line)?.[1] ?? null
     const isBlank = line.trim() === ''
-    if (openFence === null && isAfterGap && !isBlank) {
+    if (isAfterGap && !isBlank) {
       const goesOn = (isList && listItem.test(line)) || indented.test(line)
       if (!goesOn) {
         blocks.push(lines.join('\n'))

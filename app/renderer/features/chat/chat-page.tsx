@@ -73,12 +73,14 @@ function Header({ isRailOpen, onFold }: { isRailOpen: boolean; onFold: (open: bo
       )}
       <a
         href={hrefOf('adapters')}
-        className="tabular max-w-64 truncate rounded-lg px-2 py-1 text-tiny text-ink-soft hover:bg-sunken hover:text-ink"
+        className="tabular flex max-w-64 min-w-0 rounded-lg px-2 py-1 text-tiny text-ink-soft hover:bg-sunken hover:text-ink"
       >
-        {model ?? messages.system.noModel}
-        {learning !== null &&
-          model !== null &&
-          ` · ${messages.app.version(learning.activeVersion)}`}
+        <span className="min-w-0 truncate">{model ?? messages.system.noModel}</span>
+        {learning !== null && model !== null && (
+          <span className="shrink-0 whitespace-pre">
+            {` · ${messages.app.version(learning.activeVersion)}`}
+          </span>
+        )}
       </a>
       <IconButton
         label={isRailOpen ? messages.chat.foldRail : messages.chat.unfoldRail}

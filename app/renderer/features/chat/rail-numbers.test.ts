@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import type { ChatView } from '../../../shared/contract/app.ts'
 import type { Note } from '../../../shared/domain/hint.ts'
 import { notesInUse, sessionsSoFar } from './rail-numbers.ts'
 
@@ -50,4 +51,14 @@ it('shows notes that reach the chat, and none that are off', () => {
     note('similar', { kind: 'similar', requests: ['Explain'] }),
   ]
   expect(notesInUse(notes, null).map(({ note: shown }) => shown.id)).toEqual(['all', 'similar'])
+})
+
+it('shows a note about requests in the chat where its request was made', () => {
+  const request = { role: 'user', text: 'Explain', turn: null }
+  const view = { chat: { id: 'c' }, messages: [request] } as unknown as ChatView
+  const notes = [
+    note('here', { kind: 'similar', requests: ['Explain'] }),
+    note('elsewhere', { kind: 'similar', requests: ['Write a shell command'] }),
+  ]
+  expect(notesInUse(notes, view).map(({ note: shown }) => shown.id)).toEqual(['here'])
 })

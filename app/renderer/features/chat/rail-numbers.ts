@@ -43,6 +43,8 @@ export function notesInUse(
 function isNear(note: Note, view: ChatView | null, used: ReadonlySet<string>): boolean {
   if (used.has(note.id) || note.scope.kind === 'everywhere') return true
   if (note.scope.kind === 'chat') return note.scope.chatId === view?.chat.id
-  // Whether a request is similar only the host can tell; without a chat all are shown.
-  return view === null || view.messages.length === 0
+  if (view === null || view.messages.length === 0) return true
+  // Whether a request is similar only the host can tell; that it is the same can be seen here.
+  const { requests } = note.scope
+  return view.messages.some(({ role, text }) => role === 'user' && requests.includes(text))
 }

@@ -115,7 +115,11 @@ function NotesPart() {
   const shown = useMemo(() => notesInUse(notes ?? [], view), [notes, view])
   return (
     <Part title={rail.notes}>
-      {shown.length === 0 && <p className="text-ink-faint">{rail.noNotes}</p>}
+      {shown.length === 0 && (
+        <p className="text-ink-faint">
+          {notes === null || notes.length === 0 ? rail.noNotes : rail.noNotesHere}
+        </p>
+      )}
       <ul className="flex flex-col gap-2">
         {shown.map(({ note, isUsedHere }) => (
           <li key={note.id} className="border-l-2 border-accent/60 pl-2.5">

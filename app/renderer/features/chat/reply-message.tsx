@@ -50,7 +50,7 @@ export const ReplyMessage = memo(function ReplyMessage({ message, isLast }: Repl
       ) : (
         <ReplyText text={text} isStreaming={isStreaming} status={message.status} />
       )}
-      <StateWords message={message} />
+      {!isEditing && <StateWords message={message} />}
       {!isStreaming && !isEditing && (
         <ReplyTools message={message} isLast={isLast} onEdit={() => setEditing(true)} />
       )}

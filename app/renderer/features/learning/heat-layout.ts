@@ -3,7 +3,7 @@ import type { HeatMap } from '../../../shared/contract/app.ts'
 /** Pixel sizes of the map: everything is drawn at scroll offset 0 and shifted. */
 export const heat = {
   label: 204,
-  sum: 92,
+  sum: 116,
   head: 62,
   cell: 26,
   gap: 2,

@@ -108,24 +108,26 @@ function OneMap({ entry }: { entry: Entry }) {
   const [cell, setCell] = useState<{ of: string; cell: Cell } | null>(null)
   const active = cell?.of === keyOf(entry) ? cell.cell : null
   return (
-    <Ready data={data} onRetry={retry} rows={4}>
-      {(map) => (
-        <>
-          <p className="mb-2 flex flex-wrap items-center gap-x-4 text-tiny text-ink-soft">
-            <span>{words.note(map.topK)}</span>
-            <ScaleKey topK={map.topK} />
-            <span className="text-accent">{words.chosenMark}</span>
-          </p>
-          <HeatMapView
-            key={keyOf(entry)}
-            map={map}
-            active={active}
-            onActive={(next) => setCell(next === null ? null : { of: keyOf(entry), cell: next })}
-          />
-          <HeatDetail map={map} cell={active} />
-        </>
-      )}
-    </Ready>
+    <div className="min-h-80">
+      <Ready data={data} onRetry={retry} rows={4}>
+        {(map) => (
+          <>
+            <p className="mb-2 flex flex-wrap items-center gap-x-4 text-tiny text-ink-soft">
+              <span>{words.note(map.topK)}</span>
+              <ScaleKey topK={map.topK} />
+              <span className="text-accent">{words.chosenMark}</span>
+            </p>
+            <HeatMapView
+              key={keyOf(entry)}
+              map={map}
+              active={active}
+              onActive={(next) => setCell(next === null ? null : { of: keyOf(entry), cell: next })}
+            />
+            <HeatDetail map={map} cell={active} />
+          </>
+        )}
+      </Ready>
+    </div>
   )
 }
 

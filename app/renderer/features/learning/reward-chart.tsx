@@ -85,15 +85,18 @@ export function RewardChart({ rewards }: { rewards: Curves['rewards'] }) {
           {markLines(marks)}
           <Tooltip content={tip} cursor={{ stroke: 'var(--line-strong)' }} />
           <Scatter dataKey="value" shape={glyph} isAnimationActive={false} />
-          <Line
-            dataKey="rolling"
-            stroke="var(--accent)"
-            strokeWidth={2}
-            dot={false}
-            activeDot={{ r: 3 }}
-            connectNulls
-            isAnimationActive={false}
-          />
+          {/* A line of one point would be a dot that hides the mark. */}
+          {drawn.length > 1 && (
+            <Line
+              dataKey="rolling"
+              stroke="var(--accent)"
+              strokeWidth={2}
+              dot={false}
+              activeDot={{ r: 3 }}
+              connectNulls
+              isAnimationActive={false}
+            />
+          )}
         </ComposedChart>
       </ResponsiveContainer>
     </ChartCard>

@@ -7,6 +7,9 @@ import { useMessages } from '../../ui/messages/index.ts'
 import { isWorking, PhaseDot } from '../../ui/phase-dot.tsx'
 import { Ready } from '../../ui/states.tsx'
 
+const mostTicks = 64
+const bar = 'flex h-1.5 max-w-80 flex-1 gap-0.5'
+
 export function StatusPanel() {
   const { learning } = useStores()
   const data = useResource('learning')
@@ -28,7 +31,7 @@ function Status({ status }: { status: LearningStatus }) {
           <span className="mt-0.5">
             <PhaseDot phase={status.phase} />
           </span>
-          {status.sentence}
+          <span>{status.sentence}</span>
         </p>
         <Actions status={status} />
       </div>
@@ -89,11 +92,14 @@ function Actions({ status }: { status: LearningStatus }) {
 /** Ticks: steps of the running run, or samples on the way to the next one. */
 function Progress({ status }: { status: LearningStatus }) {
   const { learning: words } = useMessages()
-  const isRun = status.step !== null && status.steps !== null && isWorking(status.phase)
-  const done = isRun ? (status.step ?? 0) : status.ready
-  const all = isRun ? (status.steps ?? 0) : status.due
-  const label = isRun ? words.step(done, all) : words.ready(done, all)
+  const { step, steps, phase } = status
+  if (isWorking(phase) && (step === null || steps === null)) return <Busy label={status.sentence} />
+  const isRun = isWorking(phase) && step !== null && steps !== null
+  const done = isRun ? step : status.ready
+  const all = isRun ? steps : status.due
   if (all <= 0) return null
+  const label = isRun ? words.step(done, all) : words.ready(done, all)
+  const ticks = Math.min(all, mostTicks)
   return (
     <div className="mt-3 flex items-center gap-3">
       <div
@@ -102,19 +108,28 @@ function Progress({ status }: { status: LearningStatus }) {
         aria-valuemin={0}
         aria-valuemax={all}
         aria-valuenow={Math.min(done, all)}
-        className="flex h-1.5 max-w-80 flex-1 gap-0.5"
+        className={bar}
       >
-        {Array.from({ length: Math.min(all, 64) }, (_, tick) => (
+        {Array.from({ length: ticks }, (_, tick) => (
           <span
             key={tick}
             className={classes(
               'h-full flex-1 rounded-full transition-colors',
-              tick < (done * Math.min(all, 64)) / all ? 'bg-accent' : 'bg-line',
+              tick < (done * ticks) / all ? 'bg-accent' : 'bg-line',
             )}
           />
         ))}
       </div>
       <span className="tabular text-tiny text-ink-soft">{label}</span>
+    </div>
+  )
+}
+
+/** Work whose length is not known. */
+function Busy({ label }: { label: string }) {
+  return (
+    <div role="progressbar" aria-label={label} className={classes(bar, 'mt-3 mb-1.5')}>
+      <span className="animate-breathe h-full flex-1 rounded-full bg-accent" />
     </div>
   )
 }

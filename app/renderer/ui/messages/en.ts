@@ -219,6 +219,7 @@ export const en = {
     sessionEmpty: 'Nothing to count yet.',
     notes: 'Notes in use',
     noNotes: 'No notes yet. They come from hints that you approve.',
+    noNotesHere: 'None of your notes is about this chat.',
     learnedIn: (version: number) => `learned in v${version}`,
     usedHere: 'used here',
   },

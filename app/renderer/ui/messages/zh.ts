@@ -203,6 +203,7 @@ export const zh: Messages = {
     sessionEmpty: '还没有可计的回复。',
     notes: '使用中的笔记',
     noNotes: '还没有笔记。它们来自你批准的提示。',
+    noNotesHere: '没有与此对话有关的笔记。',
     learnedIn: (version) => `已在 v${version} 学会`,
     usedHere: '在此使用',
   },
