@@ -107,7 +107,7 @@ function checkShape(tensor: GgufTensorInfo, expected: readonly number[]): void {
 
 function read(source: ByteSource, tensor: GgufTensorInfo): Float32Array {
   const bytes = source.read(tensor.offset, tensor.sizeBytes)
-  return new Float32Array(bytes.slice().buffer)
+  return new Float32Array(Uint8Array.from(bytes).buffer)
 }
 
 function checkNumbers(tensor: AdapterTensor): void {

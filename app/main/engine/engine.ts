@@ -3,8 +3,11 @@ import { Runtime } from './ffi/index.ts'
 import { LlamaModel } from './nn/model.ts'
 import type { Engine, EngineModel, EngineOptions } from './types.ts'
 
+/** Room for the values of 640 tokens of the 135M model. */
+const defaultKeptBytes = 448 * 2 ** 20
+
 export async function openEngine(options: EngineOptions): Promise<Engine> {
-  const { libraryDir } = options
+  const { libraryDir, keptBytes = defaultKeptBytes } = options
   const runtime = new Runtime({ libraryDir, threads: options.threads })
   const models = new Set<LlamaModel>()
   let threads = options.threads
@@ -16,7 +19,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
     },
     async loadModel(path): Promise<EngineModel> {
       const onDispose = (model: LlamaModel): void => void models.delete(model)
-      const model = new LlamaModel({ runtime, threads: () => threads, onDispose }, path)
+      const model = new LlamaModel({ runtime, threads: () => threads, keptBytes, onDispose }, path)
       models.add(model)
       return model
     },

@@ -143,6 +143,11 @@ export interface EngineOptions {
   /** Folder of the ggml libraries; default: those that node-llama-cpp ships for this machine. */
   readonly libraryDir?: string
   readonly threads: number
+  /**
+   * Most memory for values kept between forward and backward; a longer sequence computes them again, layer by
+   * layer, which costs a third more work. Default 448 MiB: 640 tokens of the 135M model.
+   */
+  readonly keptBytes?: number
 }
 
 /** ggml loaded through koffi. */

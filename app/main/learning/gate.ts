@@ -1,5 +1,6 @@
 // The gate: what a candidate must pass to become active, in order, stopping at the first failure (DESIGN 10).
 // Not the swap. Every verdict is one sentence in plain words with its numbers.
+import { z } from 'zod'
 import type { Note } from '../../shared/domain/hint.ts'
 import type { RunReport } from '../../shared/domain/training.ts'
 import type { GateCheck, GateReport } from '../../shared/domain/version.ts'
@@ -16,7 +17,8 @@ export const driftLimit = 0.3
 const repetitionLimit = 0.5
 
 /** Neutral prompts whose replies are generated; the drift looks at all of them. */
-const generatedPrompts = 6
+const generatedPrompts = 12
+const replyTokens = 96
 
 export interface GateInput {
   readonly candidate: AdapterFile & { readonly path: string }
@@ -68,31 +70,49 @@ async function checkDrift(deps: LearningDeps, input: GateInput): Promise<GateChe
   }
 }
 
-async function neutralReplies(deps: LearningDeps, input: GateInput): Promise<string[]> {
+/** Sampled replies to the first neutral prompts; the same seeds for every version, so that lengths pair up. */
+async function neutralReplies(
+  deps: LearningDeps,
+  adapter: AdapterFile,
+  signal: AbortSignal,
+): Promise<string[]> {
   const policy = deps.policy()
   const texts: string[] = []
   for (const [index, { prompt }] of deps.resources.gate.slice(0, generatedPrompts).entries()) {
-    const { ids } = policy.render([{ role: 'user', text: prompt }], { reserve: 96 })
+    const { ids } = policy.render([{ role: 'user', text: prompt }], { reserve: replyTokens })
     const generation = await policy.generate({
       lane: 'evaluate',
       promptIds: ids,
-      adapter: input.candidate,
+      adapter,
       temperature: 0.6,
       topP: 1,
       topK: 0,
       minP: 0,
       seed: 1000 + index,
-      maxTokens: 96,
-      signal: input.signal,
+      maxTokens: replyTokens,
+      signal,
     })
+    signal.throwIfAborted()
     texts.push(generation.text)
   }
   return texts
 }
 
-function checkLength(deps: LearningDeps, replies: readonly string[]): GateCheck {
+const textsSchema = z.array(z.string())
+
+/** The base model's replies to the same prompts with the same seeds, made once per model. */
+async function baseReplies(deps: LearningDeps, signal: AbortSignal): Promise<string[]> {
+  const key = `gate-replies:${deps.policy().info().modelId}:${generatedPrompts}:${replyTokens}`
+  const known = textsSchema.safeParse(deps.store.value(key))
+  if (known.success) return known.data
+  const texts = await neutralReplies(deps, { version: 0, path: null }, signal)
+  deps.store.setValue(key, texts)
+  return texts
+}
+
+function checkLength(replies: readonly string[], baseTexts: readonly string[]): GateCheck {
   const count = (text: string) => text.split(/\s+/).filter(Boolean).length
-  const base = mean(deps.resources.gate.slice(0, generatedPrompts).map(({ reply }) => count(reply)))
+  const base = mean(baseTexts.map(count))
   const own = mean(replies.map(count))
   const ratio = own / Math.max(1, base)
   const isWithin = ratio >= 0.5 && ratio <= 2
@@ -147,8 +167,9 @@ export async function runGate(deps: LearningDeps, input: GateInput): Promise<Gat
   }
   if (!add(checkNumbers(input.report))) return outcome(none)
   if (!add(await checkDrift(deps, input))) return outcome(none)
-  const replies = await neutralReplies(deps, input)
-  if (!add(checkLength(deps, replies))) return outcome(none)
+  const baseTexts = await baseReplies(deps, input.signal)
+  const replies = await neutralReplies(deps, input.candidate, input.signal)
+  if (!add(checkLength(replies, baseTexts))) return outcome(none)
   if (!add(checkRepetition(replies))) return outcome(none)
   const preference = await checkPreference(deps, input)
   add(preference.check)

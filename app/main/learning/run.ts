@@ -119,7 +119,7 @@ function settleSamples(
   report: RunReport,
   end: { readonly isLive: boolean; readonly why: string },
 ): void {
-  for (const { sampleId, reason } of report.excluded) {
+  for (const { sampleId, reason } of report.excluded.filter((each) => !each.isSetAside)) {
     deps.store.setSampleState(sampleId, 'retired', reason)
   }
   if (!end.isLive) return giveBack(deps, report.usedSampleIds, end.why)

@@ -1,8 +1,8 @@
 // Which samples take part in a run, which parts of the loss each has, and what of its prompt fits. Pure: token ids
 // in, token ids out. What stays out carries a reason; a reply is never cut.
-import type { Sample, TrainingConfig } from '../../shared/domain/training.ts'
+import type { RunReport, Sample, TrainingConfig } from '../../shared/domain/training.ts'
 
-export const largestBatch = 16
+const largestBatch = 16
 
 /** Below this the logits / T are nearly one-hot: the sample trains at 0.6 with importance 1. */
 const coldTemperature = 0.3
@@ -35,10 +35,7 @@ export interface BatchItem {
   readonly shortened: boolean
 }
 
-export interface Exclusion {
-  readonly sampleId: string
-  readonly reason: string
-}
+export type Exclusion = RunReport['excluded'][number]
 
 export interface Batch {
   /** Oldest first. */

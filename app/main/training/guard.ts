@@ -54,7 +54,7 @@ export async function guardSamples(options: GuardOptions): Promise<GuardResult> 
 }
 
 /** The sentence that refuses a sample, or null. A gap that is not a number refuses too. */
-export function gapRefusal(gap: number, tokens: number): string | null {
+function gapRefusal(gap: number, tokens: number): string | null {
   const limit = Math.max(largestGap, tokenNoise / Math.sqrt(tokens))
   if (Math.abs(gap) <= limit) return null
   return `served and re-scored log-probabilities differ by ${gap.toFixed(3)} nat in the mean (limit ${limit.toFixed(2)})`

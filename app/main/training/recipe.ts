@@ -85,7 +85,8 @@ export async function runRecipe(run: Run): Promise<RunReport> {
   const heldOut = chooseHeldOut(prepared, run)
   training = prepared.filter((entry) => !heldOut.includes(entry))
   const setAside = 'set aside to see when further passes stop helping'
-  excluded.push(...heldOut.map(({ item }) => ({ sampleId: item.sample.id, reason: setAside })))
+  const aside = { reason: setAside, isSetAside: true }
+  excluded.push(...heldOut.map(({ item }) => ({ sampleId: item.sample.id, ...aside })))
   const demonstrations = training.filter(({ item }) => item.demo)
   const masses = prepared.flatMap(({ outsideMass }) => (outsideMass === null ? [] : [outsideMass]))
   const extraPasses = demonstrations.length > 0 ? config.demonstrationPasses : 0

@@ -6,7 +6,7 @@ import type { ContractRouterClient } from '@orpc/contract'
 import { implement } from '@orpc/server'
 import { RPCHandler } from '@orpc/server/message-port'
 import { prmContract, type judgePortContract } from '../../shared/contract/prm.ts'
-import { judgeTurn, runSelfTest, type Calibration, type ModelJudgeMode } from '../prm/index.ts'
+import { judgeTurn, runSelfTest, type Calibration } from '../prm/index.ts'
 import { ruleVotes } from '../signals/index.ts'
 
 interface PrmWorkerData {
@@ -21,23 +21,19 @@ const judge: ContractRouterClient<typeof judgePortContract> = createORPCClient(
   new RPCLink({ port: judgePort }),
 )
 const calibration: Calibration = new Map()
-/** A mode that was not tested in this thread abstains. */
-const usable = new Set<ModelJudgeMode>()
 
 const contract = implement(prmContract)
 const router = contract.router({
   judge: contract.judge.handler(({ input: { state, options, notes } }) => {
-    const judgeUsable = options.mode !== 'off' && usable.has(options.mode)
+    // The host knows the self-test's result and switches a judge that failed it off.
+    const judgeUsable = options.mode !== 'off'
     const votes = ruleVotes(state, options.ruleWeights)
     return judgeTurn({ state, options, notes, ruleVotes: votes, judgeUsable, calibration }, judge)
   }),
   selfTest: contract.selfTest.handler(async ({ input: { mode } }) => {
     // The host asks again when it has another judge model, so nothing measured before holds.
-    usable.delete(mode)
     calibration.clear()
-    const result = await runSelfTest({ mode, calibration }, judge)
-    if (result.passed) usable.add(mode)
-    return result
+    return await runSelfTest({ mode, calibration }, judge)
   }),
 })
 

@@ -54,16 +54,14 @@ export type ProbePosition = z.infer<typeof probePositionSchema>
 
 /** Host → trainer worker. */
 export const trainerContract = {
-  load: oc
-    .input(z.object({ modelPath: z.string() }))
-    .output(
-      z.object({
-        architecture: z.string(),
-        layers: z.number(),
-        width: z.number(),
-        backend: z.string(),
-      }),
-    ),
+  load: oc.input(z.object({ modelPath: z.string() })).output(
+    z.object({
+      architecture: z.string(),
+      layers: z.number(),
+      width: z.number(),
+      backend: z.string(),
+    }),
+  ),
   train: oc.input(trainRequestSchema).output(eventIterator(trainEventSchema)),
   /** Mean KL(base ‖ adapter) over the reply positions of each exchange, nats at T = 1. */
   drift: oc

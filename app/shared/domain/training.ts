@@ -138,8 +138,12 @@ export const overlapSchema = z.object({
 })
 export type Overlap = z.infer<typeof overlapSchema>
 
-/** Why a sample took no part in a run. */
-export const exclusionSchema = z.object({ sampleId: z.string(), reason: z.string() })
+/** Why a sample took no part in a run; `isSetAside` ones stay ready for the next. */
+export const exclusionSchema = z.object({
+  sampleId: z.string(),
+  reason: z.string(),
+  isSetAside: z.boolean().optional(),
+})
 
 export const runReportSchema = z.object({
   kind: z.enum(['trained', 'refused', 'no-signal']),

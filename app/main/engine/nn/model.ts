@@ -16,6 +16,7 @@ export interface ModelHost {
   readonly runtime: Runtime
   /** Threads for calls without a yield point. */
   readonly threads: () => number
+  readonly keptBytes: number
   readonly onDispose: (model: LlamaModel) => void
 }
 
@@ -179,6 +180,7 @@ export class LlamaModel implements api.EngineModel {
       tokenCount: request.tokens.length,
       responseStart: request.responseStart,
       withBackward: needs.gradient,
+      keptBytes: this.#host.keptBytes,
     })
     const rows = Math.min(plan.R, headRows(this.info.vocabulary))
     const M = needs.idsPerRow

@@ -6,9 +6,6 @@ import type { ModelInfo } from '../types.ts'
 import type { BackwardScratch, LayerScratch, LayerSlots } from './layer.ts'
 import { groupsOf, type GroupName, type ModelWeights } from './weights.ts'
 
-/** Values kept for backward up to this size; above it each layer's forward runs twice. 640 tokens at 135M. */
-const keptBytesLimit = 448 * 2 ** 20
-
 /** ggml's fast products need inner sizes that are multiples of 16; padding lies after the last token. */
 const tokenMultiple = 16
 
@@ -36,6 +33,8 @@ export interface PlanRequest {
   readonly tokenCount: number
   readonly responseStart: number
   readonly withBackward: boolean
+  /** Values kept for backward up to this size; above it each layer's forward runs twice. */
+  readonly keptBytes: number
 }
 
 export function planCall(arena: Arena, request: PlanRequest): CallPlan {
@@ -45,7 +44,7 @@ export function planCall(arena: Arena, request: PlanRequest): CallPlan {
   const R = request.tokenCount - request.responseStart
   const shapes = layerShapes(request, T)
   const bytes = Object.values(shapes).reduce((sum, shape) => sum + product(shape) * 4, 0)
-  const keepsLayers = request.withBackward && bytes * info.layers <= keptBytesLimit
+  const keepsLayers = request.withBackward && bytes * info.layers <= request.keptBytes
   arena.reset()
   const shared = keepsLayers ? null : planLayer(arena, shapes)
   const inputs = planInputs(arena, request, { T, keepsLayers })

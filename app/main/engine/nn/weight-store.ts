@@ -51,7 +51,7 @@ export class WeightStore implements Disposable {
     if (adapter !== null && adapter.rank > this.#weights.paddedRank) {
       this.#weights = this.#load(paddedRankOf(adapter.rank))
     }
-    if (want.gradient && this.#weights.headTransposed === null) await this.#transpose(work)
+    if (want.gradient && !hasTransposed(this.#weights)) await this.#transpose(work)
     if (adapter !== null) await this.#upload(work, adapter)
     return this.#weights
   }
@@ -91,4 +91,8 @@ export class WeightStore implements Disposable {
     this.#stored[Symbol.dispose]()
     this.#copies[Symbol.dispose]()
   }
+}
+
+function hasTransposed(weights: ModelWeights): boolean {
+  return weights.layers.every((layer) => layer.qkv.transposed !== null)
 }

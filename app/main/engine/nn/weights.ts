@@ -1,7 +1,7 @@
 // The frozen weights in native memory, as f32, laid out for linear.ts: projections grouped by input, with room
 // for the adapter's columns. Transposed copies for the backward pass are made when first needed.
-// Measured on the 135M model, 2 threads: products with a transposed copy run at 150 GFLOP/s, ggml_out_prod
-// over the stored weights at 40, so the copy's memory is worth it.
+// For dX of the projections the copies are worth their memory: ggml's product of one with a gradient runs at 45
+// GFLOP/s on one busy core, ggml_out_prod over the stored weights at 23 to 25. For the head they are not.
 import { Graph, dequantise, ops } from '../ffi/index.ts'
 import type { Allocator, Arena, Pacer, Runtime, Slot } from '../ffi/index.ts'
 import type { GgufFile, GgufTensorInfo } from '../gguf/reader.ts'
@@ -26,8 +26,6 @@ export interface ModelWeights {
   readonly outputNorm: Slot
   /** [C, V]; the embedding itself where the head is tied. */
   readonly head: Slot
-  /** [V, C]; null until a gradient is first asked for. */
-  readonly headTransposed: Slot | null
   readonly paddedRank: number
 }
 
@@ -60,7 +58,7 @@ export function planWeights(arena: Arena, info: ModelInfo, paddedRank: number): 
     }
   })
   const outputNorm = arena.plan([info.width])
-  return { layers, embedding, outputNorm, head, headTransposed: null, paddedRank }
+  return { layers, embedding, outputNorm, head, paddedRank }
 }
 
 function planGroup(
@@ -95,10 +93,8 @@ export function planTransposed(arena: Arena, weights: ModelWeights): ModelWeight
     const rank = group.paddedRank * group.members.length
     return { ...group, transposed: arena.plan([group.outFeatures + rank, group.inFeatures]) }
   }
-  const [width, vocabulary] = weights.head.shape
   return {
     ...weights,
-    headTransposed: arena.plan([vocabulary, width]),
     layers: weights.layers.map((layer) => ({
       ...layer,
       qkv: transpose(layer.qkv),
@@ -176,33 +172,26 @@ export interface Work {
   readonly pacer: Pacer
 }
 
-/** Fills the transposed copies; the adapter's columns are written by adapter-upload.ts. */
+/** Fills the transposed copies; the adapter's columns are written by adapter.ts. */
 export async function fillTransposed(work: Work, weights: ModelWeights): Promise<void> {
-  await transposeInto(work, { from: weights.head, to: weights.headTransposed, columns: null })
   for (const layer of weights.layers) {
-    for (const group of groupsOf(layer)) {
-      const columns = [group.inFeatures, group.outFeatures] as const
-      await transposeInto(work, { from: group.weight, to: group.transposed, columns })
-    }
+    using g = new Graph(work.runtime)
+    for (const group of groupsOf(layer)) transposeInto(g, group)
+    await g.run(work.allocator, work.pacer)
   }
 }
 
-async function transposeInto(
-  work: Work,
-  copy: { from: Slot; to: Slot | null; columns: readonly [number, number] | null },
-): Promise<void> {
-  if (copy.to === null) throw new Error('no place for the transposed weights')
-  using g = new Graph(work.runtime)
-  const [columns, rows] = copy.columns ?? [copy.from.shape[0], copy.from.shape[1]]
+function transposeInto(g: Graph, group: LinearGroup): void {
+  if (group.transposed === null) throw new Error('no place for the transposed weights')
+  const { inFeatures, outFeatures } = group
+  const from = g.leaf(group.weight)
+  const to = g.leaf(group.transposed)
   // Pieces of rows keep one copy well under the time of a segment.
-  const step = Math.max(16, Math.floor(2 ** 21 / columns))
-  const from = g.leaf(copy.from)
-  const to = g.leaf(copy.to)
-  for (let row = 0; row < rows; row += step) {
-    const count = Math.min(step, rows - row)
-    const piece = ops.view(g, from, { shape: [columns, count], offset: row * copy.from.shape[0] })
-    const place = ops.view(g, to, { shape: [count, columns], offset: row })
+  const step = Math.max(16, Math.floor(2 ** 21 / inFeatures))
+  for (let row = 0; row < outFeatures; row += step) {
+    const count = Math.min(step, outFeatures - row)
+    const piece = ops.view(g, from, { shape: [inFeatures, count], offset: row * from.shape[0] })
+    const place = ops.view(g, to, { shape: [count, inFeatures], offset: row })
     ops.copyInto(g, ops.permute(g, piece, [1, 0, 2, 3]), place)
   }
-  await g.run(work.allocator, work.pacer)
 }

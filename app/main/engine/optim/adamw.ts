@@ -110,7 +110,8 @@ function restore(state: Uint8Array, moments: Moments): number {
     const message = `expected ${expected} bytes of optimiser state, found ${state.byteLength}`
     throw new AppError('corrupt', message)
   }
-  const bytes = state.slice().buffer
+  // A copy of its own: the bytes may be a slice of a shared buffer at any offset.
+  const bytes = Uint8Array.from(state).buffer
   const [found, steps = 0, count] = new Uint32Array(bytes, 0, headerWords)
   if (found !== magic || count !== moments.first.length) {
     throw new AppError('corrupt', 'the optimiser state belongs to another adapter')

@@ -1,0 +1,8 @@
+// The op table: every operator of the architecture with its shape rule, forward and hand-written gradient.
+// Tests check each row against finite differences. (linear.ts stands apart: a group of layers and its adapter.)
+import { attention } from './attention.ts'
+import { rmsNorm } from './rms-norm.ts'
+import { rope } from './rope.ts'
+import { swiglu } from './swiglu.ts'
+
+export const opTable = { attention, rmsNorm, rope, swiglu } as const
