@@ -11,6 +11,7 @@ export function turnSample(change: Partial<Sample> = {}): Sample {
     promptIds: [1, 2, 3],
     responseIds: [4, 5, 6],
     temperature: 0.6,
+    rewardMask: null,
     samplerLogProbs: null,
     sampledPromptIds: null,
     version: 0,

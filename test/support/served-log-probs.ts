@@ -21,11 +21,15 @@ export async function servedLogProbs(request: ServedRequest): Promise<number[]> 
     })
     const tokens = [...request.tokens] as Token[]
     const options = { temperature: 1, topK: 0, topP: 1, minP: 0 }
-    const evaluated = await context.getSequence().controlledEvaluate(
-      tokens.map((token, i) =>
-        i === tokens.length - 1 ? [token, {}] : [token, { generateNext: { probabilities: true, options } }],
-      ),
-    )
+    const evaluated = await context
+      .getSequence()
+      .controlledEvaluate(
+        tokens.map((token, i) =>
+          i === tokens.length - 1
+            ? [token, {}]
+            : [token, { generateNext: { probabilities: true, options } }],
+        ),
+      )
     return tokens.slice(1).map((token, i) => {
       const probability = evaluated[i]?.next?.probabilities?.get(token)
       return probability === undefined ? NaN : Math.log(probability)

@@ -2,76 +2,18 @@ import { describe, expect, it } from 'vitest'
 import type { AppEvent } from '../../shared/contract/app.ts'
 import type { Note } from '../../shared/domain/hint.ts'
 import { AppError } from '../../shared/errors.ts'
+import { scriptedPolicy, type Answer } from '../../../test/support/scripted-policy.ts'
 import { temporaryFolder } from '../../../test/support/temporary-folder.ts'
-import type { Generation, GenerateRequest } from '../policy/types.ts'
 import { openStore } from '../store/index.ts'
-import type { ChatPolicy } from './ports.ts'
 import { createChatService } from './service.ts'
 import { chatView } from './view.ts'
-
-interface Answer {
-  readonly pieces: readonly string[]
-  readonly wait?: Promise<void>
-  readonly fail?: AppError
-}
-
-/** A policy that says what a test tells it to, and records what it was asked. */
-function scriptedPolicy(answers: Answer[]) {
-  const asked: GenerateRequest[] = []
-  const policy: ChatPolicy = {
-    info: () => ({
-      modelId: 'test',
-      name: 'Test',
-      path: 'test.gguf',
-      architecture: 'llama',
-      contextSize: 512,
-      sizeBytes: 1,
-      vocabulary: 300,
-      endIds: [2],
-      device: 'cpu',
-      deviceSentence: 'CPU',
-    }),
-    render: (messages) => {
-      const ids = [...messages.map((message) => message.text).join('\u0001')].map(
-        (character) => character.codePointAt(0) ?? 0,
-      )
-      if (ids.length > 2000) throw new AppError('too-large', 'The prompt has too many tokens.')
-      return { ids, droppedMessages: 0 }
-    },
-    textOf: (ids) => String.fromCodePoint(...ids),
-    idsOf: (text) => [...text].map((character) => character.codePointAt(0) ?? 0),
-    active: () => ({ version: 0, path: null }),
-    async generate(request): Promise<Generation> {
-      asked.push(request)
-      const answer = answers.shift()
-      if (answer === undefined) throw new Error('the test has no further answer')
-      for (const [index, text] of answer.pieces.entries()) {
-        request.onToken?.({ id: 10 + index, logProb: -0.5, text })
-      }
-      await answer.wait
-      if (answer.fail !== undefined) throw answer.fail
-      const isStopped = request.signal?.aborted ?? false
-      return {
-        ids: answer.pieces.map((_, index) => 10 + index),
-        logProbs: answer.pieces.map(() => -0.5),
-        text: answer.pieces.join(''),
-        finish: isStopped ? 'stopped' : 'stop',
-        version: 0,
-        promptTokens: request.promptIds.length,
-        timeToFirstTokenMs: 1,
-        tokensPerSecond: 100,
-      }
-    },
-  }
-  return { policy, asked }
-}
 
 async function setUp(answers: Answer[], notes: readonly Note[] = []) {
   const folder = await temporaryFolder()
   const store = openStore({ dataDir: folder.path })
   const events: AppEvent[] = []
   const owed: string[] = []
-  const { policy, asked } = scriptedPolicy(answers)
+  const { policy, asked } = scriptedPolicy({ answer: () => answers.shift() })
   const service = createChatService({
     store,
     policy: () => policy,

@@ -70,12 +70,32 @@ it('names the folder that does not exist', async () => {
 })
 
 it.each<[string, (adapter: Adapter) => Adapter, Partial<ModelInfo>, RegExp]>([
-  ['of another architecture', (a) => a, { architecture: 'qwen2' }, /is for "llama", the model is qwen2/],
-  ['of a wider model', (a) => a, { width: 64 }, /expected \[64,4\] in blk\.0\.attn_q\.weight\.lora_a, found \[32,4\]/],
+  [
+    'of another architecture',
+    (a) => a,
+    { architecture: 'qwen2' },
+    /is for "llama", the model is qwen2/,
+  ],
+  [
+    'of a wider model',
+    (a) => a,
+    { width: 64 },
+    /expected \[64,4\] in blk\.0\.attn_q\.weight\.lora_a, found \[32,4\]/,
+  ],
   ['of a deeper model', (a) => a, { layers: 1 }, /changes "blk\.1\.attn_q.*not trainable/],
   ['of a shallower model', (a) => a, { layers: 3 }, /has no blk\.2\.attn_q\.weight\.lora_a/],
-  ['that changes the embedding', (a) => withTensor(a, 'token_embd.weight'), {}, /"token_embd\.weight\.lora_a".*not trainable/],
-  ['that changes the head', (a) => withTensor(a, 'output.weight'), {}, /"output\.weight\.lora_a".*not trainable/],
+  [
+    'that changes the embedding',
+    (a) => withTensor(a, 'token_embd.weight'),
+    {},
+    /"token_embd\.weight\.lora_a".*not trainable/,
+  ],
+  [
+    'that changes the head',
+    (a) => withTensor(a, 'output.weight'),
+    {},
+    /"output\.weight\.lora_a".*not trainable/,
+  ],
 ])('refuses an adapter %s', async (_name, change, other, message) => {
   await using folder = await temporaryFolder()
   const file = path.join(folder.path, 'a.gguf')
@@ -86,7 +106,13 @@ it.each<[string, (adapter: Adapter) => Adapter, Partial<ModelInfo>, RegExp]>([
 })
 
 function withTensor(adapter: Adapter, name: string): Adapter {
-  const tensor = { name, inFeatures: 32, outFeatures: 100, a: new Float32Array(128), b: new Float32Array(400) }
+  const tensor = {
+    name,
+    inFeatures: 32,
+    outFeatures: 100,
+    a: new Float32Array(128),
+    b: new Float32Array(400),
+  }
   return { ...adapter, tensors: [...adapter.tensors, tensor] }
 }
 
@@ -97,10 +123,16 @@ it('refuses pairs of different rank', async () => {
   const [first, ...rest] = adapter.tensors
   if (first === undefined) throw new Error('no tensors')
   // Twice the width at half the rank has as many numbers.
-  const odd = { ...first, inFeatures: first.inFeatures * 2, a: new Float32Array(first.a.length * 2) }
+  const odd = {
+    ...first,
+    inFeatures: first.inFeatures * 2,
+    a: new Float32Array(first.a.length * 2),
+  }
   await writeAdapter(file, { ...adapter, tensors: [odd, ...rest] }, { architecture: 'llama' })
   const failure = await failureOf(() => readAdapter(file, info))
-  expect(failure.message).toMatch(/expected \[32,4\] in blk\.0\.attn_q\.weight\.lora_a, found \[64,4\]/)
+  expect(failure.message).toMatch(
+    /expected \[32,4\] in blk\.0\.attn_q\.weight\.lora_a, found \[64,4\]/,
+  )
 })
 
 it('refuses numbers that are not finite and files that are cut off', async () => {

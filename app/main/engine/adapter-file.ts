@@ -49,7 +49,13 @@ export function readAdapter(path: string, info: ModelInfo): Adapter {
     const pair = pairOf(file, name)
     checkShape(pair.a, [inFeatures, rank])
     checkShape(pair.b, [rank, outFeatures])
-    const tensor = { name, inFeatures, outFeatures, a: read(source, pair.a), b: read(source, pair.b) }
+    const tensor = {
+      name,
+      inFeatures,
+      outFeatures,
+      a: read(source, pair.a),
+      b: read(source, pair.b),
+    }
     checkNumbers(tensor)
     return tensor
   })
@@ -63,11 +69,17 @@ function readHead(file: GgufFile, info: ModelInfo): number {
     throw new AppError('unsupported', 'the file is not an adapter: general.type is not "adapter"')
   }
   if (fact('adapter.type') !== 'lora') {
-    throw new AppError('unsupported', `the adapter's type is ${shown(fact('adapter.type'))}, not "lora"`)
+    throw new AppError(
+      'unsupported',
+      `the adapter's type is ${shown(fact('adapter.type'))}, not "lora"`,
+    )
   }
   if (fact('general.architecture') !== info.architecture) {
     const found = shown(fact('general.architecture'))
-    throw new AppError('unsupported', `the adapter is for ${found}, the model is ${info.architecture}`)
+    throw new AppError(
+      'unsupported',
+      `the adapter is for ${found}, the model is ${info.architecture}`,
+    )
   }
   const alpha = fact('adapter.lora.alpha')
   if (typeof alpha === 'number' && Number.isFinite(alpha) && alpha > 0) return alpha
@@ -78,7 +90,10 @@ function refuseForeign(file: GgufFile, trainable: ReadonlySet<string>): void {
   for (const name of file.tensors.keys()) {
     const base = name.replace(/\.lora_[ab]$/, '')
     if (base !== name && trainable.has(base)) continue
-    throw new AppError('unsupported', `the adapter changes ${shown(name)}, which is not trainable here`)
+    throw new AppError(
+      'unsupported',
+      `the adapter changes ${shown(name)}, which is not trainable here`,
+    )
   }
 }
 
@@ -101,7 +116,10 @@ function checkShape(tensor: GgufTensorInfo, expected: readonly number[]): void {
     throw new AppError('unsupported', message)
   }
   if (tensor.typeName !== tensorTypes[0].name) {
-    throw new AppError('unsupported', `${tensor.name} is ${tensor.typeName}; only f32 adapters are read`)
+    throw new AppError(
+      'unsupported',
+      `${tensor.name} is ${tensor.typeName}; only f32 adapters are read`,
+    )
   }
 }
 
@@ -111,7 +129,10 @@ function read(source: ByteSource, tensor: GgufTensorInfo): Float32Array {
 }
 
 function checkNumbers(tensor: AdapterTensor): void {
-  for (const [half, values] of [['lora_a', tensor.a], ['lora_b', tensor.b]] as const) {
+  for (const [half, values] of [
+    ['lora_a', tensor.a],
+    ['lora_b', tensor.b],
+  ] as const) {
     const bad = values.findIndex((value) => !Number.isFinite(value))
     if (bad === -1) continue
     throw new AppError('corrupt', `${tensor.name}.${half}[${bad}] is ${values[bad]}`)

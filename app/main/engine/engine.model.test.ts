@@ -57,7 +57,11 @@ describe.skipIf(modelPath === null)('the default model (skipped without its file
     return estimate(name, values, { norm, dots })
   }
 
-  function estimate(name: string, values: Float32Array, expected: { norm: number; dots: number[] }): number {
+  function estimate(
+    name: string,
+    values: Float32Array,
+    expected: { norm: number; dots: number[] },
+  ): number {
     const squares = expected.dots.map((wanted, index) => {
       const direction = uniformOf(`${name}#${index}`, values.length)
       const found = values.reduce((sum, value, i) => sum + value * (direction[i] ?? NaN), 0)
@@ -67,7 +71,10 @@ describe.skipIf(modelPath === null)('the default model (skipped without its file
     return Math.sqrt(meanSquare) / expected.norm
   }
 
-  function expectGradients(gradients: AdapterGradients, expected: ModelReference['gradients']): void {
+  function expectGradients(
+    gradients: AdapterGradients,
+    expected: ModelReference['gradients'],
+  ): void {
     for (const { name, values } of halvesOf(adapter, gradients.tensors)) {
       const [norm = NaN, ...dots] = expected[name] ?? []
       expect(estimate(name, values, { norm, dots }), name).toBeLessThan(tolerance)
@@ -108,7 +115,12 @@ describe.skipIf(modelPath === null)('the default model (skipped without its file
     const run = async (threads: number): Promise<Buffer> => {
       engine.setThreads(threads)
       const gradients = model.createGradients(adapter)
-      await model.backward({ ...request(), gatherIds, loss: referenceLoss(reference.case), gradients })
+      await model.backward({
+        ...request(),
+        gatherIds,
+        loss: referenceLoss(reference.case),
+        gradients,
+      })
       const halves = halvesOf(adapter, gradients.tensors)
       return Buffer.concat(halves.map(({ values }) => Buffer.from(values.buffer)))
     }
@@ -119,14 +131,18 @@ describe.skipIf(modelPath === null)('the default model (skipped without its file
     const file = path.join(folder.path, 'adapter.gguf')
     await writeAdapter(file, adapter, { architecture: model.info.architecture })
     expect(await model.readAdapter(file)).toEqual({ ...adapter, revision: 0 })
-    const tokens = Int32Array.from(reference.case.tokens)
+    const tokens = Int32Array.from([...reference.case.tokens, ...reference.case.tokens])
+    expect(tokens.length).toBeGreaterThan(100)
     const call = { tokens, responseStart: 1, temperature: 1 }
-    for (const [lora, own] of [[file, adapter], [null, null]] as const) {
+    for (const [lora, own] of [
+      [file, adapter],
+      [null, null],
+    ] as const) {
       const served = await servedLogProbs({ modelPath: modelPath ?? '', adapterPath: lora, tokens })
       const { sampled } = await model.score({ ...call, adapter: own })
       const gaps = served.map((value, i) => (sampled[i] ?? NaN) - value)
       // 4-bit weights: the server's own decode and prefill differ by 0.05 nat (PLATFORM, noise floor).
-      expect(Math.abs(average(gaps))).toBeLessThan(0.05)
+      expect(Math.abs(average(gaps))).toBeLessThan(0.03)
       expect(average(gaps.map(Math.abs))).toBeLessThan(0.1)
     }
     const changed = await model.score({ ...call, adapter })
@@ -137,14 +153,23 @@ describe.skipIf(modelPath === null)('the default model (skipped without its file
   it('two thousand tokens fit, with values computed again', async () => {
     const tokens = Int32Array.from({ length: 2048 }, (_, i) => reference.case.tokens[i % 64] ?? 0)
     const gradients = model.createGradients(adapter)
-    const call = { tokens, responseStart: 2000, temperature: 1, adapter, gatherIds: tokens.slice(2000), gradients }
+    const call = {
+      tokens,
+      responseStart: 2000,
+      temperature: 1,
+      adapter,
+      gatherIds: tokens.slice(2000),
+      gradients,
+    }
     const plain = (logProbs: Float32Array) => ({
       loss: -average([...logProbs]),
       gradient: logProbs.map(() => -1 / logProbs.length),
     })
     const { loss } = await model.backward({ ...call, loss: plain })
     expect(loss).toBeGreaterThan(0)
-    const norm = Math.hypot(...halvesOf(adapter, gradients.tensors).map(({ values }) => Math.hypot(...norms(values))))
+    const norm = Math.hypot(
+      ...halvesOf(adapter, gradients.tensors).map(({ values }) => Math.hypot(...norms(values))),
+    )
     expect(Number.isFinite(norm) && norm > 0).toBe(true)
   })
 })
@@ -157,11 +182,24 @@ it('on an f32 file node-llama-cpp serves the engine’s log-probabilities to 0.0
   const adapter = model.createAdapter({ rank: 4, alpha: 8, seed: 1 })
   fillReferenceAdapter(adapter, 0.05)
   await writeAdapter(adapterPath, adapter, { architecture: 'llama' })
-  const tokens = Int32Array.from(uniformOf('served', 120), (value) => 3 + Math.floor(((value + 1) / 2) * 253))
-  for (const [lora, own] of [[adapterPath, adapter], [null, null]] as const) {
+  const tokens = Int32Array.from(
+    uniformOf('served', 120),
+    (value) => 3 + Math.floor(((value + 1) / 2) * 253),
+  )
+  for (const [lora, own] of [
+    [adapterPath, adapter],
+    [null, null],
+  ] as const) {
     const served = await servedLogProbs({ modelPath: file, adapterPath: lora, tokens })
-    const { sampled } = await model.score({ tokens, responseStart: 1, temperature: 1, adapter: own })
-    expect(average(served.map((value, i) => Math.abs((sampled[i] ?? NaN) - value)))).toBeLessThan(0.005)
+    const { sampled } = await model.score({
+      tokens,
+      responseStart: 1,
+      temperature: 1,
+      adapter: own,
+    })
+    expect(average(served.map((value, i) => Math.abs((sampled[i] ?? NaN) - value)))).toBeLessThan(
+      0.005,
+    )
   }
 })
 

@@ -47,14 +47,18 @@ function request(adapter: Adapter): SequenceRequest & { adapter: Adapter } {
   return { tokens: Int32Array.from(tokens), responseStart, temperature, adapter }
 }
 
-async function backward(of: EngineModel = model): Promise<{ loss: number; gradients: AdapterGradients; adapter: Adapter }> {
+async function backward(
+  of: EngineModel = model,
+): Promise<{ loss: number; gradients: AdapterGradients; adapter: Adapter }> {
   const adapter = referenceAdapter(of)
   const gradients = of.createGradients(adapter)
   const result = await of.backward({ ...request(adapter), gatherIds, loss, gradients })
   return { loss: result.loss, gradients, adapter }
 }
 
-async function klBackward(of: EngineModel = model): Promise<{ kl: number; gradients: AdapterGradients; adapter: Adapter }> {
+async function klBackward(
+  of: EngineModel = model,
+): Promise<{ kl: number; gradients: AdapterGradients; adapter: Adapter }> {
   const adapter = referenceAdapter(of)
   const gradients = of.createGradients(adapter)
   const plain = { ...request(adapter), temperature: 1 }
@@ -74,7 +78,9 @@ function expectGradients(
 }
 
 const bytesOf = (arrays: readonly Float32Array[]): Buffer =>
-  Buffer.concat(arrays.map((array) => Buffer.from(array.buffer, array.byteOffset, array.byteLength)))
+  Buffer.concat(
+    arrays.map((array) => Buffer.from(array.buffer, array.byteOffset, array.byteLength)),
+  )
 
 const gradientBytes = (gradients: AdapterGradients): Buffer =>
   bytesOf(gradients.tensors.flatMap(({ a, b }) => [a, b]))
@@ -108,10 +114,14 @@ describe('against the recorded PyTorch reference', () => {
       const gradients = model.createGradients(adapter)
       const result = await model.backward({ ...request(adapter), gatherIds, loss, gradients })
       const { norm } = optimiser.step(gradients, { learningRate: reference.adamw.learningRate })
-      expect(Math.abs(result.loss - (reference.adamw.losses[step] ?? NaN)), `loss ${step}`).toBeLessThan(
-        tolerance * Math.abs(reference.adamw.losses[0] ?? NaN),
-      )
-      expect(Math.abs(norm / (reference.adamw.norms[step] ?? NaN) - 1), `norm ${step}`).toBeLessThan(tolerance)
+      expect(
+        Math.abs(result.loss - (reference.adamw.losses[step] ?? NaN)),
+        `loss ${step}`,
+      ).toBeLessThan(tolerance * Math.abs(reference.adamw.losses[0] ?? NaN))
+      expect(
+        Math.abs(norm / (reference.adamw.norms[step] ?? NaN) - 1),
+        `norm ${step}`,
+      ).toBeLessThan(tolerance)
     }
     for (const { name, values } of halvesOf(adapter)) {
       const expected = decodeFloats(reference.adamw.final[name] ?? '')
@@ -188,21 +198,25 @@ describe('adapters', () => {
     expect([...again.sampled]).toEqual([...before.sampled])
   })
 
-  it.each([1, 16, 40])('rank %i trains: a step against the gradient lowers the loss', async (rank) => {
-    const adapter = model.createAdapter({ rank, alpha: 2 * rank, seed: rank })
-    const gradients = model.createGradients(adapter)
-    const call = { ...request(adapter), gatherIds, loss }
-    const before = await model.backward({ ...call, gradients })
-    adamw(adapter).step(gradients, { learningRate: 1e-3 })
-    const after = await model.backward({ ...call, gradients: model.createGradients(adapter) })
-    expect(after.loss).toBeLessThan(before.loss)
-  })
+  it.each([1, 16, 40])(
+    'rank %i trains: a step against the gradient lowers the loss',
+    async (rank) => {
+      const adapter = model.createAdapter({ rank, alpha: 2 * rank, seed: rank })
+      const gradients = model.createGradients(adapter)
+      const call = { ...request(adapter), gatherIds, loss }
+      const before = await model.backward({ ...call, gradients })
+      adamw(adapter).step(gradients, { learningRate: 1e-3 })
+      const after = await model.backward({ ...call, gradients: model.createGradients(adapter) })
+      expect(after.loss).toBeLessThan(before.loss)
+    },
+  )
 
   it('gradients are added to what is there', async () => {
     const once = await backward()
     const adapter = referenceAdapter()
     const gradients = model.createGradients(adapter)
-    for (let i = 0; i < 2; i += 1) await model.backward({ ...request(adapter), gatherIds, loss, gradients })
+    for (let i = 0; i < 2; i += 1)
+      await model.backward({ ...request(adapter), gatherIds, loss, gradients })
     const half = halvesOf(adapter, gradients.tensors).map(({ values }) => values.map((x) => x / 2))
     expect(bytesOf(half).equals(gradientBytes(once.gradients))).toBe(true)
   })
@@ -212,20 +226,83 @@ describe('what is asked', () => {
   const base = (): SequenceRequest => ({ ...request(referenceAdapter()), adapter: null })
 
   it.each<[string, () => Promise<unknown>, string, RegExp]>([
-    ['a token outside the vocabulary', () => model.score({ ...base(), tokens: Int32Array.of(1, 2, 256) , responseStart: 1 }), 'invalid-input', /tokens\[2\] is 256, the vocabulary has 256/],
-    ['a negative token', () => model.score({ ...base(), tokens: Int32Array.of(1, -2, 3), responseStart: 1 }), 'invalid-input', /tokens\[1\] is -2/],
-    ['an empty response', () => model.score({ ...base(), responseStart: 48 }), 'invalid-input', /responseStart must be from 1 to 47/],
-    ['a response without a prompt', () => model.score({ ...base(), responseStart: 0 }), 'invalid-input', /responseStart/],
-    ['a single token', () => model.score({ ...base(), tokens: Int32Array.of(1), responseStart: 1 }), 'invalid-input', /two tokens/],
-    ['temperature zero', () => model.score({ ...base(), temperature: 0 }), 'invalid-input', /temperature must be positive/],
-    ['a sequence longer than the context', () => model.score({ ...base(), tokens: new Int32Array(257), responseStart: 5 }), 'too-large', /257 tokens, at most 256/],
-    ['ids that do not fill the rows', () => model.score({ ...base(), gatherIds: new Int32Array(5) }), 'invalid-input', /5 ids do not fill 27 positions/],
-    ['a wild id to gather', () => model.score({ ...base(), gatherIds: new Int32Array(27).fill(999) }), 'invalid-input', /gatherIds\[0\] is 999/],
-    ['more likely tokens than there are', () => model.score({ ...base(), topK: 257 }), 'invalid-input', /topK/],
-    ['base states of another length', () => model.kl({ ...base(), baseHidden: new Float32Array(3) }), 'invalid-input', /expected 1728 numbers in baseHidden/],
-    ['an adapter of another model', () => model.score({ ...base(), adapter: foreignAdapter() }), 'unsupported', /blk\.0\.attn_q/],
+    [
+      'a token outside the vocabulary',
+      () => model.score({ ...base(), tokens: Int32Array.of(1, 2, 256), responseStart: 1 }),
+      'invalid-input',
+      /tokens\[2\] is 256, the vocabulary has 256/,
+    ],
+    [
+      'a negative token',
+      () => model.score({ ...base(), tokens: Int32Array.of(1, -2, 3), responseStart: 1 }),
+      'invalid-input',
+      /tokens\[1\] is -2/,
+    ],
+    [
+      'an empty response',
+      () => model.score({ ...base(), responseStart: 48 }),
+      'invalid-input',
+      /responseStart must be from 1 to 47/,
+    ],
+    [
+      'a response without a prompt',
+      () => model.score({ ...base(), responseStart: 0 }),
+      'invalid-input',
+      /responseStart/,
+    ],
+    [
+      'a single token',
+      () => model.score({ ...base(), tokens: Int32Array.of(1), responseStart: 1 }),
+      'invalid-input',
+      /two tokens/,
+    ],
+    [
+      'temperature zero',
+      () => model.score({ ...base(), temperature: 0 }),
+      'invalid-input',
+      /temperature must be positive/,
+    ],
+    [
+      'a sequence longer than the context',
+      () => model.score({ ...base(), tokens: new Int32Array(257), responseStart: 5 }),
+      'too-large',
+      /257 tokens, at most 256/,
+    ],
+    [
+      'ids that do not fill the rows',
+      () => model.score({ ...base(), gatherIds: new Int32Array(5) }),
+      'invalid-input',
+      /5 ids do not fill 27 positions/,
+    ],
+    [
+      'a wild id to gather',
+      () => model.score({ ...base(), gatherIds: new Int32Array(27).fill(999) }),
+      'invalid-input',
+      /gatherIds\[0\] is 999/,
+    ],
+    [
+      'more likely tokens than there are',
+      () => model.score({ ...base(), topK: 257 }),
+      'invalid-input',
+      /topK/,
+    ],
+    [
+      'base states of another length',
+      () => model.kl({ ...base(), baseHidden: new Float32Array(3) }),
+      'invalid-input',
+      /expected 1728 numbers in baseHidden/,
+    ],
+    [
+      'an adapter of another model',
+      () => model.score({ ...base(), adapter: foreignAdapter() }),
+      'unsupported',
+      /blk\.0\.attn_q/,
+    ],
   ])('refuses %s before ggml sees it', async (_name, action, code, message) => {
-    await expect(action()).rejects.toMatchObject({ code, message: expect.stringMatching(message) as string })
+    await expect(action()).rejects.toMatchObject({
+      code,
+      message: expect.stringMatching(message) as string,
+    })
   })
 
   it('an error in the loss and a refusal at a pause reach the caller, and the model goes on', async () => {
@@ -244,7 +321,10 @@ describe('what is asked', () => {
 
   function foreignAdapter(): Adapter {
     const adapter = referenceAdapter()
-    const tensors = adapter.tensors.map((tensor) => ({ ...tensor, inFeatures: tensor.inFeatures + 1 }))
+    const tensors = adapter.tensors.map((tensor) => ({
+      ...tensor,
+      inFeatures: tensor.inFeatures + 1,
+    }))
     return { ...adapter, tensors }
   }
 })
@@ -267,7 +347,9 @@ describe('native memory', () => {
     expect(other.liveHandles()).toBeGreaterThan(1)
     await copy[Symbol.asyncDispose]()
     expect(other.liveHandles()).toBe(1)
-    await expect(copy.score({ ...request(referenceAdapter()), adapter: null })).rejects.toMatchObject({ code: 'unavailable' })
+    await expect(
+      copy.score({ ...request(referenceAdapter()), adapter: null }),
+    ).rejects.toMatchObject({ code: 'unavailable' })
     await other[Symbol.asyncDispose]()
     expect(other.liveHandles()).toBe(0)
   })

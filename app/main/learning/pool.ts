@@ -7,6 +7,7 @@ import type { Sample } from '../../shared/domain/training.ts'
 import type { Turn } from '../../shared/domain/turn.ts'
 import type { PromptMessage } from '../policy/types.ts'
 import type { LearningDeps } from './ports.ts'
+import { editMask } from './edit-mask.ts'
 import { acceptedRevision } from './revision.ts'
 
 export type PoolDeps = Pick<LearningDeps, 'store' | 'policy' | 'rules' | 'now'>
@@ -75,6 +76,7 @@ function base(turn: Turn): Omit<SampleDraft, 'kind' | 'origin' | 'reward' | 'hin
     samplerLogProbs: turn.logProbs,
     sampledPromptIds: turn.scaffoldNoteIds.length > 0 ? turn.promptIds : null,
     version: turn.version,
+    rewardMask: null,
   }
 }
 
@@ -94,12 +96,11 @@ function replyDraft(deps: PoolDeps, turn: Turn, hints: readonly Hint[]): SampleD
       noteIds: turn.scaffoldNoteIds,
     }
   }
-  // An edit marks words, not the whole reply: its words teach as a demonstration instead.
-  const byEdit = reward.kind === 'decided' && reward.by === 'edit'
-  const usedValue = isScaffolded || byEdit ? null : value
+  const usedValue = isScaffolded ? null : value
   if (usedValue === null && hints.length === 0) return null
   return {
     ...base(turn),
+    rewardMask: editedMask(deps, turn),
     kind: 'turn',
     origin: 'reply',
     reward: usedValue,
@@ -108,12 +109,25 @@ function replyDraft(deps: PoolDeps, turn: Turn, hints: readonly Hint[]): SampleD
   }
 }
 
+function lastEdit(deps: PoolDeps, turn: Turn): string | null {
+  return deps.store.signals(turn.id).findLast((signal) => signal.kind === 'edit')?.text ?? null
+}
+
+/** A reward that comes from an edit is about the words that the edit took out. */
+function editedMask(deps: PoolDeps, turn: Turn): Sample['rewardMask'] {
+  const edited = lastEdit(deps, turn)
+  if (edited === null || turn.reward.kind !== 'decided' || turn.reward.by !== 'edit') return null
+  const ends = new Set(deps.policy().info().endIds)
+  const texts = turn.responseIds.map((id) => (ends.has(id) ? '' : deps.policy().tokenText(id)))
+  return editMask(texts, edited)
+}
+
 /** What the user typed in the reply's place. */
 function editDraft(deps: PoolDeps, turn: Turn): SampleDraft | null {
-  const edit = deps.store.signals(turn.id).findLast((signal) => signal.kind === 'edit')
-  if (edit === undefined) return null
+  const edited = lastEdit(deps, turn)
+  if (edited === null) return null
   const end = deps.policy().info().endIds[0]
-  const responseIds = [...deps.policy().idsOf(edit.text), ...(end === undefined ? [] : [end])]
+  const responseIds = [...deps.policy().idsOf(edited), ...(end === undefined ? [] : [end])]
   return {
     ...base(turn),
     kind: 'demonstration',

@@ -107,6 +107,7 @@ async function practisePrompt(
       sampledPromptIds: null,
       version: generation.version,
       reward: null,
+      rewardMask: null,
       hints: [],
       noteIds: [note.id],
       createdAt: deps.now(),

@@ -15,6 +15,7 @@ function stored(change: Partial<Sample>, uses = 0): StoredSample {
     promptIds: [1],
     responseIds: [2, 3],
     temperature: 0.6,
+    rewardMask: null,
     samplerLogProbs: null,
     sampledPromptIds: null,
     version: 0,

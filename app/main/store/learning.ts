@@ -26,6 +26,7 @@ const sampleTable: TableDefinition<SampleRow> = {
     sampledPromptIds: nullable(ids),
     version: plain,
     reward: plain,
+    rewardMask: nullable(json),
     hints: json,
     noteIds: json,
     origin: plain,

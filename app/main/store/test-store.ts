@@ -107,6 +107,7 @@ export function newSample(id: string, change: Partial<Sample> = {}): Sample {
     promptIds: [1, 2],
     responseIds: [3, 2],
     temperature: 0.6,
+    rewardMask: null,
     samplerLogProbs: [-0.25, -1e-17],
     sampledPromptIds: null,
     version: 0,

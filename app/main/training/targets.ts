@@ -127,7 +127,7 @@ function policyTargets(options: {
   return {
     oldLogProbs,
     importance: importanceWeights(oldLogProbs, options.trusted ? sample.samplerLogProbs : null),
-    advantages: rewardAdvantages({ reward, negativeWeight, oldLogProbs }),
+    advantages: rewardAdvantages({ reward, negativeWeight, oldLogProbs, mask: sample.rewardMask }),
   }
 }
 

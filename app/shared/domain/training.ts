@@ -24,6 +24,8 @@ export const sampleSchema = z.object({
   /** Adapter version that sampled it. */
   version: z.number().int(),
   reward: z.union([z.literal(-1), z.literal(1)]).nullable(),
+  /** Which reply tokens the reward is about, one per id; null = all. An edit rejects only what it took out. */
+  rewardMask: z.array(z.boolean()).nullable(),
   /** At most 3, shortest first. */
   hints: z.array(sampleHintSchema),
   /** Notes that made or scaffolded it; a veto of one of these marks the versions trained on it. */

@@ -21,7 +21,9 @@ export function dequantise(
   ]
   if (facts === undefined) throw new AppError('unsupported', `unknown tensor type ${source.type}`)
   if (source.bytes.byteLength !== (target.length / facts.block) * facts.bytes) {
-    throw new Error(`${source.bytes.byteLength} bytes are not ${target.length} ${facts.name} values`)
+    throw new Error(
+      `${source.bytes.byteLength} bytes are not ${target.length} ${facts.name} values`,
+    )
   }
   if (source.type === GGML_TYPE_F32) {
     new Uint8Array(target.buffer, target.byteOffset, target.byteLength).set(source.bytes)

@@ -155,7 +155,13 @@ export function softMaxBack(g: Graph, tensors: { dy: Tensor; y: Tensor }, factor
   const { dy, y } = tensors
   ensure(sameShape(dy, y) && isContiguous(dy) && isContiguous(y), 'softMaxBack', dy, y)
   const { functions } = g.runtime
-  const address = functions.ggml_soft_max_ext_back(g.context, addressOf(dy), addressOf(y), factor, 0)
+  const address = functions.ggml_soft_max_ext_back(
+    g.context,
+    addressOf(dy),
+    addressOf(y),
+    factor,
+    0,
+  )
   return emit(g, makeTensor(address, { shape: y.shape }))
 }
 
@@ -178,7 +184,11 @@ export function rope(g: Graph, tensors: { x: Tensor; positions: Tensor }, o: Rop
 }
 
 /** Gradient of rope: the inverse rotation. */
-export function ropeBack(g: Graph, tensors: { x: Tensor; positions: Tensor }, o: RopeOptions): Tensor {
+export function ropeBack(
+  g: Graph,
+  tensors: { x: Tensor; positions: Tensor },
+  o: RopeOptions,
+): Tensor {
   return ropeWith(g, 'ggml_rope_ext_back', tensors, o)
 }
 
@@ -252,7 +262,9 @@ export interface ViewOptions {
 export function view(g: Graph, a: Tensor, options: ViewOptions): Tensor {
   const shape = shapeOf(...options.shape)
   const given = (options.strides ?? []).map((stride) => stride * elementBytes)
-  const strides = a.strides.map((stride, axis) => (axis === 0 ? stride : (given[axis - 1] ?? stride)))
+  const strides = a.strides.map((stride, axis) =>
+    axis === 0 ? stride : (given[axis - 1] ?? stride),
+  )
   const full = strides as unknown as Shape
   const offset = (options.offset ?? 0) * elementBytes
   const last = shape.reduce((sum, size, axis) => sum + (size - 1) * (full[axis] ?? 0), offset)

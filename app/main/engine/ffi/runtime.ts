@@ -56,7 +56,10 @@ export class Runtime implements Disposable {
 
   setThreads(threads: number): void {
     if (!Number.isInteger(threads) || threads < 1 || threads > 512) {
-      throw new AppError('invalid-input', `threads must be a whole number from 1 to 512, got ${threads}`)
+      throw new AppError(
+        'invalid-input',
+        `threads must be a whole number from 1 to 512, got ${threads}`,
+      )
     }
     this.#library.setThreads(this.backend, threads)
   }
@@ -89,7 +92,8 @@ export class Runtime implements Disposable {
   createAllocator(scope: Scope): Pointer<'ggml_gallocr'> {
     const kind = this.functions.ggml_backend_get_default_buffer_type(this.backend)
     const allocator = this.functions.ggml_gallocr_new(kind)
-    if (allocator === null) throw new AppError('out-of-memory', 'ggml could not create an allocator')
+    if (allocator === null)
+      throw new AppError('out-of-memory', 'ggml could not create an allocator')
     return scope.own(allocator, (a) => this.functions.ggml_gallocr_free(a))
   }
 
@@ -106,9 +110,14 @@ export class Runtime implements Disposable {
   /** Gives the result of an operator a fixed place instead of scratch memory. */
   bind(tensor: Tensor, slot: Slot): void {
     const end = slot.offset + byteLength(slot.shape)
-    if (end > slot.buffer.size) throw new Error(`slot ends at ${end}, buffer at ${slot.buffer.size}`)
+    if (end > slot.buffer.size)
+      throw new Error(`slot ends at ${end}, buffer at ${slot.buffer.size}`)
     const at = (slot.buffer.base + BigInt(slot.offset)) as Pointer<'memory'>
-    const status = this.functions.ggml_backend_tensor_alloc(slot.buffer.address, addressOf(tensor), at)
+    const status = this.functions.ggml_backend_tensor_alloc(
+      slot.buffer.address,
+      addressOf(tensor),
+      at,
+    )
     if (status !== 0) throw new Error(`ggml could not place a tensor (status ${status})`)
   }
 
@@ -120,7 +129,8 @@ export class Runtime implements Disposable {
 
   read<T extends Float32Array | Int32Array>(tensor: Tensor, target: T, elementOffset = 0): T {
     const start = elementOffset * elementBytes
-    if (start + target.byteLength > byteLength(tensor.shape)) throw new Error('read past the tensor')
+    if (start + target.byteLength > byteLength(tensor.shape))
+      throw new Error('read past the tensor')
     this.functions.ggml_backend_tensor_get(addressOf(tensor), target, start, target.byteLength)
     return target
   }

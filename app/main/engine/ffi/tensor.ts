@@ -62,7 +62,9 @@ export function contiguousStrides(shape: Shape): Shape {
 
 export function isContiguous(tensor: Tensor): boolean {
   const expected = contiguousStrides(tensor.shape)
-  return tensor.strides.every((stride, axis) => stride === expected[axis] || tensor.shape[axis] === 1)
+  return tensor.strides.every(
+    (stride, axis) => stride === expected[axis] || tensor.shape[axis] === 1,
+  )
 }
 
 export function sameShape(a: Tensor, b: Tensor): boolean {

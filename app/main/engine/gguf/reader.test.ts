@@ -95,10 +95,17 @@ describe('the GGUF reader', () => {
       edits: fc.array(edit, { minLength: 1, maxLength: 4 }),
       length: fc.oneof(fc.constant(sample.length), fc.nat({ max: sample.length })),
     })
-    const survives = ({ edits, length }: { edits: { at: number; bytes: ArrayLike<number> }[]; length: number }) => {
+    const survives = ({
+      edits,
+      length,
+    }: {
+      edits: { at: number; bytes: ArrayLike<number> }[]
+      length: number
+    }) => {
       const copy = Uint8Array.from(sample)
       for (const { at, bytes } of edits) {
-        for (let i = 0; i < bytes.length && at + i < copy.length; i += 1) copy[at + i] = bytes[i] ?? 0
+        for (let i = 0; i < bytes.length && at + i < copy.length; i += 1)
+          copy[at + i] = bytes[i] ?? 0
       }
       expectNamedOutcome(copy.subarray(0, length))
     }

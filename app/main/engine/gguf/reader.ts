@@ -96,7 +96,8 @@ function readPreamble(cursor: Cursor): number {
   if (cursor.source.sizeBytes === 0) throw corrupt('the file is empty')
   if (cursor.source.sizeBytes < 24) throw corrupt('the file is too short to be a GGUF file')
   const magic = cursor.uint32()
-  if (magic !== 0x46554747) throw corrupt('the file is not a GGUF file: its first four bytes are wrong')
+  if (magic !== 0x46554747)
+    throw corrupt('the file is not a GGUF file: its first four bytes are wrong')
   const version = cursor.uint32()
   if (version > 0xffff && (version & 0xffff) === 0) {
     throw new AppError('unsupported', 'the GGUF file was written for a big-endian machine')
@@ -161,8 +162,10 @@ export function readGgufArray(
 
 function readAlignment(metadata: ReadonlyMap<string, GgufValue>): number {
   const value = metadata.get('general.alignment') ?? 32
-  const valid = typeof value === 'number' && value >= 8 && value <= 2 ** 20 && Number.isInteger(value)
-  if (!valid || (value & (value - 1)) !== 0) throw corrupt('general.alignment is not a power of two')
+  const valid =
+    typeof value === 'number' && value >= 8 && value <= 2 ** 20 && Number.isInteger(value)
+  if (!valid || (value & (value - 1)) !== 0)
+    throw corrupt('general.alignment is not a power of two')
   return value
 }
 

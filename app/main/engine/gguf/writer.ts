@@ -50,7 +50,12 @@ export async function writeGguf(target: string, content: GgufContent): Promise<v
 
 function writeError(target: string, cause: unknown): AppError {
   const reason = (cause as NodeJS.ErrnoException).code
-  const codes = { ENOSPC: 'disk-full', EDQUOT: 'disk-full', EACCES: 'read-only', EROFS: 'read-only' } as const
+  const codes = {
+    ENOSPC: 'disk-full',
+    EDQUOT: 'disk-full',
+    EACCES: 'read-only',
+    EROFS: 'read-only',
+  } as const
   const code = codes[reason as keyof typeof codes] ?? 'unavailable'
   return new AppError(code, `the file ${target} could not be written`, { cause })
 }

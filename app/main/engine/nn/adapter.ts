@@ -64,7 +64,10 @@ export function checkAdapter(info: ModelInfo, adapter: Adapter): void {
   for (const tensor of adapter.tensors) {
     const pair = expected.get(tensor.name)
     if (pair === undefined) {
-      throw new AppError('unsupported', `the adapter changes ${tensor.name}, which is not trainable`)
+      throw new AppError(
+        'unsupported',
+        `the adapter changes ${tensor.name}, which is not trainable`,
+      )
     }
     expected.delete(tensor.name)
     if (pair.inFeatures !== tensor.inFeatures || pair.outFeatures !== tensor.outFeatures) {
@@ -73,7 +76,10 @@ export function checkAdapter(info: ModelInfo, adapter: Adapter): void {
       throw new AppError('unsupported', `expected ${wanted} in ${tensor.name}, found ${found}`)
     }
     const { rank } = adapter
-    if (tensor.a.length !== rank * tensor.inFeatures || tensor.b.length !== rank * tensor.outFeatures) {
+    if (
+      tensor.a.length !== rank * tensor.inFeatures ||
+      tensor.b.length !== rank * tensor.outFeatures
+    ) {
       throw new AppError('invalid-input', `${tensor.name} does not have rank ${rank}`)
     }
   }
@@ -84,7 +90,8 @@ export function checkGradients(adapter: Adapter, gradients: AdapterGradients): v
     const gradient = gradients.tensors[i]
     return gradient?.a.length === tensor.a.length && gradient.b.length === tensor.b.length
   })
-  if (!fits) throw new AppError('invalid-input', 'the gradients do not have the shapes of the adapter')
+  if (!fits)
+    throw new AppError('invalid-input', 'the gradients do not have the shapes of the adapter')
 }
 
 /** Rank rounded up to what ggml's fast products need. */

@@ -44,7 +44,10 @@ function readArchitecture(file: GgufFile): string {
   const value = file.metadata.get('general.architecture')
   if (typeof value !== 'string') throw new AppError('corrupt', 'general.architecture is missing')
   if (!architectures.includes(value)) {
-    throw new AppError('unsupported', `the architecture "${value.slice(0, 40)}" needs a newer engine`)
+    throw new AppError(
+      'unsupported',
+      `the architecture "${value.slice(0, 40)}" needs a newer engine`,
+    )
   }
   return value
 }
@@ -64,7 +67,10 @@ function refuseUnknownFeatures(
     headSize % 2 === 0 ? null : `a head size of ${headSize}`,
   ].filter((reason) => reason !== null)
   if (reasons.length === 0) return
-  throw new AppError('unsupported', `the model uses ${reasons.join(', ')}: this needs a newer engine`)
+  throw new AppError(
+    'unsupported',
+    `the model uses ${reasons.join(', ')}: this needs a newer engine`,
+  )
 }
 
 function count(file: GgufFile, key: string, fallback?: number): number {
@@ -114,7 +120,10 @@ function checkTensors(file: GgufFile, info: ModelInfo): void {
     throw new AppError('corrupt', `${info.layers} layers, but ${file.tensors.size} tensors`)
   }
   if (info.heads % info.keyValueHeads !== 0) {
-    throw new AppError('corrupt', `${info.heads} heads cannot share ${info.keyValueHeads} key heads`)
+    throw new AppError(
+      'corrupt',
+      `${info.heads} heads cannot share ${info.keyValueHeads} key heads`,
+    )
   }
   const expected = new Map<string, readonly number[]>([
     ['token_embd.weight', [info.width, info.vocabulary]],

@@ -254,7 +254,5 @@ async function klRows(call: HeadCall, kl: KlCall, rows: Rows): Promise<Float32Ar
   const logZp = readLogZ(call, p, rows.count)
   const logZq = readLogZ(call, q, rows.count)
   // Rounding can leave −1e-7 where the distributions are equal; a KL is never negative.
-  return gaps.map((value, row) =>
-    Math.max(0, value - ((logZp[row] ?? NaN) - (logZq[row] ?? NaN))),
-  )
+  return gaps.map((value, row) => Math.max(0, value - ((logZp[row] ?? NaN) - (logZq[row] ?? NaN))))
 }

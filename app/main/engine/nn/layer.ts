@@ -206,7 +206,11 @@ function ropeParams(info: ModelInfo): RopeParams {
   return { dimensions: info.headSize, contextLength: info.contextLength, base: info.ropeBase }
 }
 
-function norm(g: Graph, x: Tensor, at: { readonly weight: Slot; readonly call: LayerCall }): Tensor {
+function norm(
+  g: Graph,
+  x: Tensor,
+  at: { readonly weight: Slot; readonly call: LayerCall },
+): Tensor {
   const epsilon = at.call.info.normEpsilon
   return rmsNorm.forward(g, { x, weight: g.leaf(at.weight) }, { epsilon })
 }

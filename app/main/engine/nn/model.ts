@@ -50,7 +50,11 @@ export class LlamaModel implements api.EngineModel {
     this.info = this.#store.info
   }
 
-  createAdapter(options: { readonly rank: number; readonly alpha: number; readonly seed: number }): api.Adapter {
+  createAdapter(options: {
+    readonly rank: number
+    readonly alpha: number
+    readonly seed: number
+  }): api.Adapter {
     return createAdapter(this.info, options)
   }
 
@@ -84,7 +88,10 @@ export class LlamaModel implements api.EngineModel {
         const start = row * (M + 1)
         gathered.set(scores.gathered.subarray(start + 1, start + M + 1), row * M)
       }
-      const sampled = Float32Array.from({ length: R }, (_, row) => scores.gathered[row * (M + 1)] ?? NaN)
+      const sampled = Float32Array.from(
+        { length: R },
+        (_, row) => scores.gathered[row * (M + 1)] ?? NaN,
+      )
       return { sampled, gathered, topIds: scores.topIds, topLogProbs: scores.topLogProbs }
     })
   }

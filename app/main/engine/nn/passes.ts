@@ -36,7 +36,10 @@ async function embedTokens(pass: Pass, tokens: Int32Array): Promise<void> {
   padded.set(tokens.subarray(0, tokens.length - 1))
   work.runtime.write(ids, padded)
   const positions = g.leaf(plan.scratch.positions)
-  work.runtime.write(positions, Int32Array.from({ length: plan.T }, (_, t) => t))
+  work.runtime.write(
+    positions,
+    Int32Array.from({ length: plan.T }, (_, t) => t),
+  )
   const embedded = ops.getRows(g, g.leaf(weights.embedding), ids) // [C, T]
   g.into(layerAt(plan.layers, 0).x, embedded)
   await g.run(work.allocator, work.pacer)
@@ -134,7 +137,8 @@ function readSlot(g: Graph, slot: BackwardScratch['dy']): Float32Array {
 }
 
 function addInto(target: Float32Array, source: Float32Array): void {
-  for (let i = 0; i < target.length; i += 1) target[i] = (target[i] as number) + (source[i] as number)
+  for (let i = 0; i < target.length; i += 1)
+    target[i] = (target[i] as number) + (source[i] as number)
 }
 
 /** Adds s · dBᵀ [p, O] into B [O, r], where s = alpha / rank. */

@@ -10,9 +10,13 @@ export function checkSequence(info: ModelInfo, request: SequenceRequest): void {
   const limit = Math.min(maxTokens, info.contextLength)
   if (tokens.length < 2) refuse(`a sequence needs two tokens, got ${tokens.length}`)
   if (tokens.length > limit) {
-    throw new AppError('too-large', `the sequence has ${tokens.length} tokens, at most ${limit} fit`, {
-      data: { tokens: tokens.length, limit },
-    })
+    throw new AppError(
+      'too-large',
+      `the sequence has ${tokens.length} tokens, at most ${limit} fit`,
+      {
+        data: { tokens: tokens.length, limit },
+      },
+    )
   }
   const startsInside = responseStart >= 1 && responseStart < tokens.length
   if (!Number.isInteger(responseStart) || !startsInside) {

@@ -47,7 +47,8 @@ export function planWeights(arena: Arena, info: ModelInfo, paddedRank: number): 
   const embedding = arena.plan([info.width, info.vocabulary])
   const head = info.tiedHead ? embedding : arena.plan([info.width, info.vocabulary])
   const layers = Array.from({ length: info.layers }, (_, layer) => {
-    const group = (name: GroupName): LinearGroup => planGroup(arena, info, { layer, name, paddedRank })
+    const group = (name: GroupName): LinearGroup =>
+      planGroup(arena, info, { layer, name, paddedRank })
     return {
       attentionNorm: arena.plan([info.width]),
       feedForwardNorm: arena.plan([info.width]),

@@ -40,8 +40,16 @@ it('returns the norm before clipping, and clipping makes a huge gradient act lik
     const unit = makeGradients(i)
     const norm = gradientNorm(unit.tensors.flatMap(({ a, b }) => [a, b]))
     optimisers[0].step(unit, { learningRate: 0.1, maxNorm: 1 })
-    const thousand = { tensors: unit.tensors.map(({ a, b }) => ({ a: a.map((x) => x * 1000), b: b.map((x) => x * 1000) })) }
-    expect(optimisers[1].step(thousand, { learningRate: 0.1, maxNorm: 1 }).norm).toBeCloseTo(norm * 1000, 1)
+    const thousand = {
+      tensors: unit.tensors.map(({ a, b }) => ({
+        a: a.map((x) => x * 1000),
+        b: b.map((x) => x * 1000),
+      })),
+    }
+    expect(optimisers[1].step(thousand, { learningRate: 0.1, maxNorm: 1 }).norm).toBeCloseTo(
+      norm * 1000,
+      1,
+    )
   }
   numbers(huge).forEach((value, i) => expect(value).toBeCloseTo(numbers(small)[i] ?? NaN, 4))
 })

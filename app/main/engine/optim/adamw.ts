@@ -91,7 +91,8 @@ function update(call: Update, options: AdamWOptions): void {
       first[at] = m
       second[at] = v
       const decayed = (values[i] as number) * (1 - learningRate * weightDecay)
-      values[i] = decayed - (learningRate / correction1) * (m / (Math.sqrt(v) / correction2 + epsilon))
+      values[i] =
+        decayed - (learningRate / correction1) * (m / (Math.sqrt(v) / correction2 + epsilon))
     }
   })
 }

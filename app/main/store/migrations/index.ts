@@ -1,5 +1,6 @@
 import { chatsMigration } from './0001-chats.ts'
 import { learningMigration } from './0003-learning.ts'
+import { rewardMaskMigration } from './0004-reward-mask.ts'
 import { turnsMigration } from './0002-turns.ts'
 
 /** One numbered change of the tables. A migration that was released is never edited. */
@@ -8,4 +9,9 @@ export interface Migration {
   readonly sql: string
 }
 
-export const migrations: readonly Migration[] = [chatsMigration, turnsMigration, learningMigration]
+export const migrations: readonly Migration[] = [
+  chatsMigration,
+  turnsMigration,
+  learningMigration,
+  rewardMaskMigration,
+]

@@ -39,7 +39,7 @@ function backupVersions(folder: TestFolder): number[] {
 }
 
 test('migrations are numbered from 1 without a gap', () => {
-  expect(migrations.map(({ version }) => version)).toEqual([1, 2, 3])
+  expect(migrations.map(({ version }) => version)).toEqual([1, 2, 3, 4])
 })
 
 describe('0001 chats', () => {
@@ -55,7 +55,7 @@ describe('0001 chats', () => {
     expect(env.store.messages('chat-1')).toHaveLength(2)
     expect(env.store.closeInterrupted()).toBe(1)
     expect(env.store.settings()).toMatchObject({ scaffold: false, practice: true })
-    expect(backupVersions(folder).sort()).toEqual([1, 2])
+    expect(backupVersions(folder).sort()).toEqual([1, 2, 3])
   })
 })
 
@@ -67,19 +67,39 @@ describe('0002 turns', () => {
     expect(env.store.notes()).toMatchObject([{ id: 'note-1', count: 2, check: null }])
     const turn = env.store.addTurn(newTurn('chat-1'))
     expect(env.store.turns('chat-1')).toEqual([turn])
-    expect(backupVersions(folder)).toEqual([2])
+    expect(backupVersions(folder)).toEqual([2, 3])
   })
 })
 
 describe('0003 learning', () => {
-  test('a file of version 3 is opened as it is, without a copy', () => {
+  test('a file of version 3 takes samples and versions', () => {
     using folder = testFolder()
     earlier(folder, 3, firstRows + secondRows)
     using env = testStore(folder)
     env.store.addSample(newSample('sample-1'))
     expect(env.store.samples(['ready'])).toHaveLength(1)
     expect(env.store.nextVersion()).toBe(1)
+    expect(backupVersions(folder)).toEqual([3])
+  })
+})
+
+describe('0004 reward mask', () => {
+  test('a file of the newest version is opened as it is, without a copy', () => {
+    using folder = testFolder()
+    earlier(folder, 4, firstRows + secondRows)
+    using env = testStore(folder)
+    expect(env.store.notes()).toHaveLength(1)
     expect(readdirSync(folder.dir)).not.toContain('backups')
+  })
+
+  test('a mask comes back as it was stored', () => {
+    using folder = testFolder()
+    using env = testStore(folder)
+    const rewardMask = [true, false, true]
+    env.store.addSample({ ...newSample('masked'), rewardMask })
+    env.store.addSample(newSample('whole'))
+    expect(env.store.sample('masked')?.sample.rewardMask).toEqual(rewardMask)
+    expect(env.store.sample('whole')?.sample.rewardMask).toBeNull()
   })
 })
 
@@ -103,7 +123,7 @@ test('a migration that fails leaves the file as it was, and the copy beside it',
 test('a new file needs no copies', () => {
   using folder = testFolder()
   using env = testStore(folder)
-  expect(env.connection.get('PRAGMA user_version')).toEqual({ user_version: 3 })
+  expect(env.connection.get('PRAGMA user_version')).toEqual({ user_version: 4 })
   expect(env.connection.get('PRAGMA application_id')).toEqual({ application_id: 0x486f6e65 })
   expect(readdirSync(folder.dir)).not.toContain('backups')
 })

@@ -10,6 +10,17 @@ import { finiteDifferences } from '../../../../test/support/finite-differences.t
 const clip = { low: 0.2, high: 0.28 }
 const oldLogProbs = [-0.5, -1.5, -3]
 
+describe('rewardAdvantages', () => {
+  it('leaves masked tokens out and keeps the others as they are', () => {
+    const mask = [true, false, true]
+    const of = (reward: 1 | -1): number[] => [
+      ...rewardAdvantages({ reward, negativeWeight: 0.3, oldLogProbs, mask }),
+    ]
+    expect(of(1)).toEqual([1, 0, 1])
+    expect(of(-1)).toEqual([-0.3, 0, -0.3].map((value) => Math.fround(value)))
+  })
+})
+
 describe('policy gradient', () => {
   it('gives −reward and a gradient of −A c / R when nothing has moved', () => {
     const advantages = rewardAdvantages({ reward: 1, negativeWeight: 0.3, oldLogProbs })

@@ -46,14 +46,17 @@ const rarestPunished = Math.log(1e-3)
 
 /**
  * A_t of a reward: +1 as it is; −1 times `negativeWeight`, and nothing for tokens that the old student gave less
- * than 1e-3 (they still count in the mean, so that no other token weighs more). [R]
+ * than 1e-3 or that the mask leaves out (they still count in the mean, so that no other token weighs more). [R]
  */
 export function rewardAdvantages(options: {
   readonly reward: -1 | 1
   readonly negativeWeight: number
   readonly oldLogProbs: ArrayLike<number>
+  /** Tokens that the reward is about; null = all. [R] */
+  readonly mask?: readonly boolean[] | null
 }): Float32Array {
-  return Float32Array.from(options.oldLogProbs, (old) => {
+  return Float32Array.from(options.oldLogProbs, (old, t) => {
+    if (options.mask?.[t] === false) return 0
     if (options.reward === 1) return 1
     return old < rarestPunished ? 0 : -options.negativeWeight
   })

@@ -25,7 +25,12 @@ interface Case {
   forward(g: Graph, inputs: Record<string, Tensor>, output: Tensor): Tensor
   backward(
     g: Graph,
-    call: { inputs: Record<string, Tensor>; grad: Tensor; output: Tensor; places: Record<string, Tensor> },
+    call: {
+      inputs: Record<string, Tensor>
+      grad: Tensor
+      output: Tensor
+      places: Record<string, Tensor>
+    },
   ): Record<string, Tensor>
 }
 
@@ -62,7 +67,8 @@ const cases: readonly Case[] = [
     name: 'rope',
     shapes: { x: [8, 3, T] },
     output: [8, 3, T],
-    forward: (g, { x }) => opTable.rope.forward(g, { x: some(x), positions: current(g) }, ropeParams),
+    forward: (g, { x }) =>
+      opTable.rope.forward(g, { x: some(x), positions: current(g) }, ropeParams),
     backward: (g, { inputs: { x }, grad }) =>
       opTable.rope.backward(g, { inputs: { x: some(x), positions: current(g) }, grad }, ropeParams),
   },
@@ -76,7 +82,11 @@ const cases: readonly Case[] = [
       opTable.attention.backward(
         g,
         { inputs: { q: some(q), k: some(k), v: some(v) }, grad },
-        { block: 16, output, gradients: { q: some(places['q']), k: some(places['k']), v: some(places['v']) } },
+        {
+          block: 16,
+          output,
+          gradients: { q: some(places['q']), k: some(places['k']), v: some(places['v']) },
+        },
       ),
   },
 ]
@@ -103,8 +113,12 @@ function size(shape: readonly number[]): number {
 /** Runs one row forward, or backward with `grad`, on given numbers. */
 async function run(test: Case, values: Values, grad?: Float32Array): Promise<Values> {
   using arena = new Arena(runtime)
-  const slots = Object.entries(test.shapes).map(([name, shape]) => [name, arena.plan(shape)] as const)
-  const places = Object.entries(test.shapes).map(([name, shape]) => [name, arena.plan(shape)] as const)
+  const slots = Object.entries(test.shapes).map(
+    ([name, shape]) => [name, arena.plan(shape)] as const,
+  )
+  const places = Object.entries(test.shapes).map(
+    ([name, shape]) => [name, arena.plan(shape)] as const,
+  )
   const output = arena.plan(test.output)
   const gradSlot = arena.plan(test.output)
   using positions = new Arena(runtime)
@@ -125,10 +139,15 @@ async function run(test: Case, values: Values, grad?: Float32Array): Promise<Val
     const leaf = g.leaf(gradSlot)
     runtime.write(leaf, grad)
     const targets = Object.fromEntries(places.map(([name, slot]) => [name, g.leaf(slot)]))
-    Object.assign(results, test.backward(g, { inputs, grad: leaf, output: g.leaf(output), places: targets }))
+    Object.assign(
+      results,
+      test.backward(g, { inputs, grad: leaf, output: g.leaf(output), places: targets }),
+    )
   }
   // A gradient may be a view or lie in its slot: a packed copy can always be read.
-  const copies = Object.entries(results).map(([name, x]) => [name, g.keep(ops.contiguous(g, x))] as const)
+  const copies = Object.entries(results).map(
+    ([name, x]) => [name, g.keep(ops.contiguous(g, x))] as const,
+  )
   await g.run(allocator, pacer)
   return Object.fromEntries(
     copies.map(([name, x]) => [name, runtime.read(x, new Float32Array(size(x.shape)))]),
@@ -160,7 +179,10 @@ it.each(cases)('the gradient of $name agrees with finite differences', async (te
       const step = 1e-2
       const moved = (sign: number): Values => ({
         ...values,
-        [name]: Float32Array.from(values[name] ?? [], (x, i) => x + sign * step * (direction[i] ?? 0)),
+        [name]: Float32Array.from(
+          values[name] ?? [],
+          (x, i) => x + sign * step * (direction[i] ?? 0),
+        ),
       })
       const numeric = ((await lossOf(moved(1))) - (await lossOf(moved(-1)))) / (2 * step)
       const exact = gradient.reduce((sum, x, i) => sum + x * (direction[i] ?? 0), 0)
@@ -174,22 +196,31 @@ it.each([
   ['rmsNorm', () => opTable.rmsNorm.shape({ x: [8, 4, 1, 1], weight: [9, 1, 1, 1] })],
   ['swiglu', () => opTable.swiglu.shape({ gate: [8, 4, 1, 1], up: [9, 4, 1, 1] })],
   ['rope', () => opTable.rope.shape({ x: [8, 2, 4, 1], positions: [5, 1, 1, 1] })],
-  ['attention', () => opTable.attention.shape({ q: [8, 3, 4, 1], k: [8, 4, 2, 1], v: [8, 4, 2, 1] })],
+  [
+    'attention',
+    () => opTable.attention.shape({ q: [8, 3, 4, 1], k: [8, 4, 2, 1], v: [8, 4, 2, 1] }),
+  ],
 ])('the shape rule of %s refuses inputs that do not fit', (name, action) => {
   expect(action).toThrow(name)
 })
 
 /** A group of two layers with rank 16 in plain JavaScript, the yardstick for linear.ts. */
-function plainLinear(size_: { I: number; O: number; P: number }, data: Values, T_: number): Float32Array {
+function plainLinear(
+  size_: { I: number; O: number; P: number },
+  data: Values,
+  T_: number,
+): Float32Array {
   const { I, O, P } = size_
   const y = new Float32Array(O * T_)
   for (let t = 0; t < T_; t += 1) {
     for (let o = 0; o < O; o += 1) {
       let sum = 0
-      for (let i = 0; i < I; i += 1) sum += (data['w']?.[o * I + i] ?? 0) * (data['x']?.[t * I + i] ?? 0)
+      for (let i = 0; i < I; i += 1)
+        sum += (data['w']?.[o * I + i] ?? 0) * (data['x']?.[t * I + i] ?? 0)
       for (let p = 0; p < P; p += 1) {
         let h = 0
-        for (let i = 0; i < I; i += 1) h += (data['a']?.[p * I + i] ?? 0) * (data['x']?.[t * I + i] ?? 0)
+        for (let i = 0; i < I; i += 1)
+          h += (data['a']?.[p * I + i] ?? 0) * (data['x']?.[t * I + i] ?? 0)
         sum += (data['b']?.[o * P + p] ?? 0) * h
       }
       y[t * O + o] = sum
@@ -234,11 +265,21 @@ it('a linear layer with an adapter agrees with plain arithmetic, forward and bac
     a: slots.a,
   }
   using g = new Graph(runtime)
-  const write = (slot: (typeof slots)['x'], values: Float32Array): void => runtime.write(g.leaf(slot), values)
-  write(slots.weight, matrix(I + P, O, (i, o) => (i < I ? data.w[o * I + i] : data.b[o * P + i - I])))
-  write(slots.transposed, matrix(O + P, I, (o, i) => (o < O ? data.w[o * I + i] : data.a[(o - O) * I + i])))
+  const write = (slot: (typeof slots)['x'], values: Float32Array): void =>
+    runtime.write(g.leaf(slot), values)
+  write(
+    slots.weight,
+    matrix(I + P, O, (i, o) => (i < I ? data.w[o * I + i] : data.b[o * P + i - I])),
+  )
+  write(
+    slots.transposed,
+    matrix(O + P, I, (o, i) => (o < O ? data.w[o * I + i] : data.a[(o - O) * I + i])),
+  )
   write(slots.a, data.a)
-  write(slots.bT, matrix(O, P, (o, p) => data.b[o * P + p]))
+  write(
+    slots.bT,
+    matrix(O, P, (o, p) => data.b[o * P + p]),
+  )
   write(slots.x, data.x)
   write(slots.dy, data.dy)
   const x = g.leaf(slots.x)
@@ -257,14 +298,25 @@ it('a linear layer with an adapter agrees with plain arithmetic, forward and bac
   const read = (slot: (typeof slots)['x']): Float32Array =>
     runtime.read(g.leaf(slot), new Float32Array(size(slot.shape)))
   expect(relativeDifference(read(slots.y), plainLinear({ I, O, P }, data, T))).toBeLessThan(1e-5)
-  const dh = matrix(P, T, (p, t) => dot(O, (o) => (data.b[o * P + p] ?? 0) * (data.dy[t * O + o] ?? 0)))
-  const h = matrix(P, T, (p, t) => dot(I, (i) => (data.a[p * I + i] ?? 0) * (data.x[t * I + i] ?? 0)))
-  const dx = matrix(I, T, (i, t) =>
-    dot(O, (o) => (data.w[o * I + i] ?? 0) * (data.dy[t * O + o] ?? 0)) +
-    dot(P, (p) => (data.a[p * I + i] ?? 0) * (dh[t * P + p] ?? 0)),
+  const dh = matrix(P, T, (p, t) =>
+    dot(O, (o) => (data.b[o * P + p] ?? 0) * (data.dy[t * O + o] ?? 0)),
   )
-  const gradA = matrix(I, P, (i, p) => dot(T, (t) => (data.x[t * I + i] ?? 0) * (dh[t * P + p] ?? 0)))
-  const gradB = matrix(O, P, (o, p) => dot(T, (t) => (data.dy[t * O + o] ?? 0) * (h[t * P + p] ?? 0)))
+  const h = matrix(P, T, (p, t) =>
+    dot(I, (i) => (data.a[p * I + i] ?? 0) * (data.x[t * I + i] ?? 0)),
+  )
+  const dx = matrix(
+    I,
+    T,
+    (i, t) =>
+      dot(O, (o) => (data.w[o * I + i] ?? 0) * (data.dy[t * O + o] ?? 0)) +
+      dot(P, (p) => (data.a[p * I + i] ?? 0) * (dh[t * P + p] ?? 0)),
+  )
+  const gradA = matrix(I, P, (i, p) =>
+    dot(T, (t) => (data.x[t * I + i] ?? 0) * (dh[t * P + p] ?? 0)),
+  )
+  const gradB = matrix(O, P, (o, p) =>
+    dot(T, (t) => (data.dy[t * O + o] ?? 0) * (h[t * P + p] ?? 0)),
+  )
   expect(relativeDifference(read(slots.dx), dx)).toBeLessThan(1e-5)
   expect(relativeDifference(read(slots.gradA), gradA)).toBeLessThan(1e-5)
   expect(relativeDifference(read(slots.gradB), gradB)).toBeLessThan(1e-5)
@@ -276,7 +328,10 @@ function matrix(
   rows: number,
   at: (column: number, row: number) => number | undefined,
 ): Float32Array {
-  return Float32Array.from({ length: columns * rows }, (_, i) => at(i % columns, Math.floor(i / columns)) ?? NaN)
+  return Float32Array.from(
+    { length: columns * rows },
+    (_, i) => at(i % columns, Math.floor(i / columns)) ?? NaN,
+  )
 }
 
 function dot(count: number, at: (i: number) => number): number {
@@ -296,11 +351,20 @@ it('a product too large for one segment gives the same numbers in pieces', async
   using g = new Graph(runtime)
   runtime.write(g.leaf(weight), randomTensor('large', I * O, { scale: 1 }))
   runtime.write(g.leaf(x), randomTensor('input', I * tokens, { scale: 1 }))
-  const group = { inFeatures: I, outFeatures: O, paddedRank: 0, members: [], weight, transposed: null, a: weight }
+  const group = {
+    inFeatures: I,
+    outFeatures: O,
+    paddedRank: 0,
+    members: [],
+    weight,
+    transposed: null,
+    a: weight,
+  }
   linearForward(g, { x: g.leaf(x), group, output: y, adapter: null })
   g.into(whole, ops.mulMat(g, g.leaf(weight), g.leaf(x)))
   await g.run(allocator, pacer)
-  const read = (slot: typeof y): Float32Array => runtime.read(g.leaf(slot), new Float32Array(O * tokens))
+  const read = (slot: typeof y): Float32Array =>
+    runtime.read(g.leaf(slot), new Float32Array(O * tokens))
   expect(Buffer.from(read(y).buffer).equals(Buffer.from(read(whole).buffer))).toBe(true)
 })
 
@@ -309,7 +373,9 @@ it('an operator that does not fit is refused in JavaScript, before ggml can abor
   const [a, b] = [arena.plan([8, 4]), arena.plan([9, 4])]
   arena.commit()
   using g = new Graph(runtime)
-  expect(() => ops.mulMat(g, g.leaf(a), g.leaf(b))).toThrow('mulMat cannot take [8, 4, 1, 1] and [9, 4, 1, 1]')
+  expect(() => ops.mulMat(g, g.leaf(a), g.leaf(b))).toThrow(
+    'mulMat cannot take [8, 4, 1, 1] and [9, 4, 1, 1]',
+  )
   expect(() => ops.view(g, g.leaf(a), { shape: [8, 5] })).toThrow(/view/)
   expect(() => ops.add(g, g.leaf(a), g.leaf(b))).toThrow(/ggml_add/)
 })
