@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { basename, join, resolve } from 'node:path'
 import { AppError, toAppError } from '../app/shared/errors.ts'
+import { buildRendererIfStale } from '../scripts/launcher/renderer-build.ts'
 import { runTrial } from './benchmark.ts'
 import { readOptions, type EvalOptions } from './options.ts'
 import { table, type Result, type Row } from './report.ts'
@@ -41,7 +42,10 @@ async function run(options: EvalOptions, signal: AbortSignal): Promise<void> {
 const stopped = new AbortController()
 for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stopped.abort())
 try {
-  await run(readOptions(process.argv), stopped.signal)
+  const options = readOptions(process.argv)
+  // The host serves the page, whether anybody looks at it or not.
+  await buildRendererIfStale(resolve(import.meta.dirname, '..'))
+  await run(options, stopped.signal)
 } catch (error) {
   if (stopped.signal.aborted) {
     console.error('Interrupted.')

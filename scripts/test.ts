@@ -1,6 +1,7 @@
 // Everything: fetches the default model, runs all tiers, names what was skipped, ends with totals.
 import { readFileSync, rmSync } from 'node:fs'
 import { closingLines } from './support/closing-lines.ts'
+import { buildRendererIfStale } from './launcher/renderer-build.ts'
 import { runCommand } from './support/command.ts'
 import { toolArguments } from './support/tools.ts'
 import { totalsFile, type Totals } from './support/totals-reporter.ts'
@@ -11,6 +12,9 @@ const fetched = await runCommand(
   { live: true },
 )
 if (fetched.code !== 0) console.log('The default model is not here: its tests will be skipped.')
+
+// The browser tests open the built page.
+await buildRendererIfStale(process.cwd())
 
 rmSync(totalsFile, { force: true })
 const run = await runCommand(

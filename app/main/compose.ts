@@ -13,7 +13,6 @@ import { chatView, createChatService, type ChatService } from './chat/index.ts'
 import {
   createGovernor,
   createLearningLoop,
-  createNoteDesk,
   curves,
   heatMap,
   heatMaps,
@@ -127,10 +126,15 @@ function createClock(demand: () => number) {
   }
 }
 
+/** The file's name says more to a person than many a header's `general.name`. */
+function modelName(path: string): string {
+  return basename(path).replace(/\.gguf$/i, '')
+}
+
 function modelInfo(policy: Policy | null): SystemInfo['model'] {
   if (policy === null) return null
-  const { modelId, name, path, architecture, contextSize, sizeBytes } = policy.info()
-  return { id: modelId, name, path, architecture, contextSize, sizeBytes }
+  const { modelId, path, architecture, contextSize, sizeBytes } = policy.info()
+  return { id: modelId, name: modelName(path), path, architecture, contextSize, sizeBytes }
 }
 
 function systemInfo(parts: {
@@ -173,8 +177,8 @@ async function exportVersion(
   if (row === null) throw new AppError('not-found', `There is no version v${version}.`)
   const dir = join(parts.dataDir, 'exports')
   mkdirSync(dir, { recursive: true })
-  const { modelId, path: modelPath } = parts.policy().info()
-  const name = modelId.replaceAll(/[^\w.-]+/g, '-')
+  const { path: modelPath } = parts.policy().info()
+  const name = modelName(modelPath).replaceAll(/[^\w.-]+/g, '-')
   const path = join(dir, `hone-${name}-v${version}.gguf`)
   await copyFile(row.path, path)
   return { path, command: `llama-cli -m "${basename(modelPath)}" --lora "${path}"` }
@@ -287,7 +291,7 @@ function seedSequence(first: number | null): () => number {
 
 function learningServices(deps: LearningDeps, loop: LearningLoop): Services['learning'] {
   return {
-    ...createNoteDesk(deps, (turnId) => loop.judging.owe(turnId)),
+    ...loop.notes,
     status: loop.status,
     trainNow: loop.trainNow,
     practiceNow: loop.practiceNow,

@@ -171,7 +171,7 @@ describe.skipIf(missing !== null)(
         .waitFor()
       expect(existsSync(join(folder.path, 'exports'))).toBe(true)
       await keepScreenshot(page, '10-exported')
-      await page.getByRole('button', { name: 'Close', exact: true }).click()
+      await page.keyboard.press('Escape')
       await page.getByRole('button', { name: 'Roll back to base' }).click()
       await open('Chat')
       await page.getByRole('button', { name: 'New chat' }).first().click()

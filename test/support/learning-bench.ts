@@ -1,6 +1,7 @@
 // A learning loop's neighbours for tests: a real store in a temporary folder, the real rules, and a policy, a trainer
 // and a judge that are functions. Nothing is trained; what is tested is who does what, when, and what is stored.
 import { writeFile } from 'node:fs/promises'
+import { AsyncIteratorClass } from '@orpc/client'
 import type { AppEvent } from '../../app/shared/contract/app.ts'
 import type { NextState, Verdict } from '../../app/shared/contract/prm.ts'
 import type { ProbePosition, TrainEvent, TrainRequest } from '../../app/shared/contract/trainer.ts'
@@ -145,7 +146,9 @@ function trainerOf(options: BenchOptions, requests: TrainRequest[]): TrainerClie
       Promise.resolve({ architecture: 'llama', layers: 1, width: 8, backend: 'functions' }),
     train: (request: TrainRequest, call?: { readonly signal?: AbortSignal | undefined }) => {
       requests.push(request)
-      return Promise.resolve(train(request, call?.signal))
+      const events = train(request, call?.signal)
+      const end = async (): Promise<void> => void (await events.return(undefined))
+      return Promise.resolve(new AsyncIteratorClass(() => events.next(), end))
     },
     drift: () => Promise.resolve({ kl: options.drift?.() ?? [0.01, 0.02] }),
     probe: () => Promise.resolve(options.probe?.() ?? farApart),

@@ -96,7 +96,7 @@ it.each<[string, (adapter: Adapter) => Adapter, Partial<ModelInfo>, RegExp]>([
     {},
     /"output\.weight\.lora_a".*not trainable/,
   ],
-])('refuses an adapter %s', async (_name, change, other, message) => {
+])('refuses an adapter %s', async (...[, change, other, message]) => {
   await using folder = await temporaryFolder()
   const file = path.join(folder.path, 'a.gguf')
   await writeAdapter(file, change(filledAdapter()), { architecture: 'llama' })

@@ -298,7 +298,7 @@ describe('what is asked', () => {
       'unsupported',
       /blk\.0\.attn_q/,
     ],
-  ])('refuses %s before ggml sees it', async (_name, action, code, message) => {
+  ])('refuses %s before ggml sees it', async (...[, action, code, message]) => {
     await expect(action()).rejects.toMatchObject({
       code,
       message: expect.stringMatching(message) as string,

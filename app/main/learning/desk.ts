@@ -1,7 +1,9 @@
 // The user's own words on turns and notes: thumbs, and changes to preference notes.
 import type { Note } from '../../shared/domain/hint.ts'
+import type { Sample } from '../../shared/domain/training.ts'
 import { AppError } from '../../shared/errors.ts'
 import type { LearningDeps } from './ports.ts'
+import { withdraw } from './withdraw.ts'
 
 export interface NoteDesk {
   updateNote(noteId: string, change: Partial<Pick<Note, 'text' | 'scope' | 'state'>>): Note
@@ -9,7 +11,14 @@ export interface NoteDesk {
   thumb(input: { readonly turnId: string; readonly value: -1 | 0 | 1; readonly text: string }): void
 }
 
-export function createNoteDesk(deps: LearningDeps, owe: (turnId: string) => void): NoteDesk {
+export interface NoteDeskHooks {
+  /** Judging is owed. */
+  readonly owe: (turnId: string) => void
+  /** What the turn teaches has changed. */
+  readonly refresh: (turnId: string) => void
+}
+
+export function createNoteDesk(deps: LearningDeps, after: NoteDeskHooks): NoteDesk {
   function required(noteId: string): Note {
     const note = deps.store.note(noteId)
     if (note === null) throw new AppError('not-found', 'This note does not exist any more.')
@@ -30,36 +39,18 @@ export function createNoteDesk(deps: LearningDeps, owe: (turnId: string) => void
     },
     removeNote(noteId) {
       const note = required(noteId)
+      const hints = deps.store.hints().filter((hint) => hint.noteId === note.id)
       deps.store.transaction(() => {
-        for (const hint of deps.store.hints()) {
-          if (hint.noteId === note.id) {
-            deps.store.updateHint(hint.id, { noteId: null, state: 'vetoed', decidedBy: 'user' })
-          }
+        for (const hint of hints) {
+          deps.store.updateHint(hint.id, { noteId: null, state: 'vetoed', decidedBy: 'user' })
         }
-        for (const stored of deps.store.samples(['ready', 'returned'])) {
-          if (stored.sample.noteIds.includes(note.id)) {
-            deps.store.setSampleState(
-              stored.sample.id,
-              'vetoed',
-              `its note "${note.text}" was removed`,
-            )
-          }
-        }
-        for (const version of deps.store.versions()) {
-          const touched = version.sampleIds.some((id) =>
-            deps.store.sample(id)?.sample.noteIds.includes(note.id),
-          )
-          if (touched) {
-            deps.store.taint(
-              version.version,
-              `It learned from the note "${note.text}", removed since.`,
-            )
-          }
-        }
+        const isTouched = (sample: Sample): boolean => sample.noteIds.includes(note.id)
+        withdraw(deps, { isTouched, what: 'note', text: note.text })
         deps.store.removeNote(note.id)
       })
+      // Without the hint a rejected reply still teaches what its reward says.
+      for (const turnId of new Set(hints.map((hint) => hint.turnId))) after.refresh(turnId)
       deps.publish({ kind: 'hints-changed' })
-      deps.publish({ kind: 'versions-changed' })
     },
     thumb({ turnId, value, text }) {
       const turn = deps.store.turn(turnId)
@@ -69,7 +60,7 @@ export function createNoteDesk(deps: LearningDeps, owe: (turnId: string) => void
         deps.store.setJudgeTask(turnId, 'owed')
       })
       deps.publish({ kind: 'chat-changed', chatId: turn.chatId })
-      owe(turnId)
+      after.owe(turnId)
     },
   }
 }

@@ -1,7 +1,9 @@
 // Decisions on hints and what follows from them: notes, samples, tainted versions. DESIGN 4.7, 6.
 import type { Hint } from '../../shared/domain/hint.ts'
+import type { Sample } from '../../shared/domain/training.ts'
 import { AppError } from '../../shared/errors.ts'
 import type { LearningDeps } from './ports.ts'
+import { withdraw } from './withdraw.ts'
 
 export interface HintDesk {
   approve(hintId: string, by: 'user' | 'policy'): Hint
@@ -37,8 +39,20 @@ function leaveNote(deps: LearningDeps, hint: Hint): void {
   const note = deps.store.note(hint.noteId)
   deps.store.updateHint(hint.id, { noteId: null })
   if (note === null) return
-  if (note.count <= 1) deps.store.removeNote(note.id)
-  else deps.store.updateNote(note.id, { count: note.count - 1 })
+  if (note.count > 1) {
+    deps.store.updateNote(note.id, { count: note.count - 1 })
+    return
+  }
+  for (const { sample } of deps.store.samples(['ready', 'returned'])) {
+    if (sample.noteIds.includes(note.id)) {
+      deps.store.setSampleState(sample.id, 'retired', `its note "${note.text}" was taken back`)
+    }
+  }
+  deps.store.removeNote(note.id)
+}
+
+function isAgreed(hint: Hint): boolean {
+  return hint.state === 'approved' || hint.state === 'edited'
 }
 
 function joinNote(deps: LearningDeps, hint: Hint): void {
@@ -76,6 +90,7 @@ function decide(
   decision: { readonly text: string; readonly by: 'user' | 'policy' },
 ): Hint {
   const { deps } = context
+  if (isAgreed(hint) && decision.text === hint.text) return hint
   const isEdited = decision.text !== hint.text || hint.state === 'edited'
   deps.store.transaction(() => {
     leaveNote(deps, hint)
@@ -89,29 +104,23 @@ function decide(
   return changed(context, hint)
 }
 
-/** Withdraws every sample that carries the hint and marks the versions that were trained on one. */
-function withdraw(deps: LearningDeps, hint: Hint): void {
-  const touched = deps.store
-    .samples(['ready', 'used', 'returned', 'retired'])
-    .filter((stored) => stored.sample.hints.some((used) => used.hintId === hint.id))
-  const ids = new Set(touched.map((stored) => stored.sample.id))
-  for (const id of ids) {
-    deps.store.setSampleState(id, 'vetoed', `its hint "${hint.text}" was vetoed`)
+/** Whether a sample was made with the help of the hint, or of the note that only this hint speaks for. */
+function touchedBy(deps: LearningDeps, hint: Hint): (sample: Sample) => boolean {
+  const note = hint.noteId === null ? null : deps.store.note(hint.noteId)
+  const isLast = note !== null && note.count <= 1
+  return (sample) => {
+    if (sample.hints.some(({ hintId }) => hintId === hint.id)) return true
+    const isUnderNote = note !== null && sample.noteIds.includes(note.id)
+    return isUnderNote && (isLast || sample.turnId === hint.turnId)
   }
-  for (const version of deps.store.versions()) {
-    if (version.sampleIds.some((id) => ids.has(id))) {
-      deps.store.taint(version.version, `It learned from the hint "${hint.text}", vetoed since.`)
-    }
-  }
-  deps.publish({ kind: 'versions-changed' })
 }
 
 function veto(context: Context, hint: Hint): Hint {
   const { deps } = context
   deps.store.transaction(() => {
+    withdraw(deps, { isTouched: touchedBy(deps, hint), what: 'hint', text: hint.text })
     leaveNote(deps, hint)
     deps.store.updateHint(hint.id, { state: 'vetoed', decidedBy: 'user' })
-    withdraw(deps, hint)
   })
   return changed(context, hint)
 }

@@ -1,6 +1,5 @@
 export { createLearningLoop } from './loop.ts'
 export type { LearningLoop } from './loop.ts'
-export { createNoteDesk } from './desk.ts'
 export { createGovernor } from './governor.ts'
 export type { Governor } from './governor.ts'
 export type { LearningDeps, LearningRules, PrmClient, TrainerClient } from './ports.ts'

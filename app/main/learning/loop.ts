@@ -2,6 +2,7 @@
 // is in judging, pool, run, practice. Source: DESIGN 4, 7.2.
 import type { LearningStatus } from '../../shared/contract/app.ts'
 import { AppError } from '../../shared/errors.ts'
+import { createNoteDesk, type NoteDesk } from './desk.ts'
 import { createHintDesk, type HintDesk } from './hints.ts'
 import { createJudging, type Judging } from './judging.ts'
 import { refreshSamples, turnsAbove } from './pool.ts'
@@ -16,6 +17,7 @@ import { createWorkSlot, type WorkSlot } from './work.ts'
 export interface LearningLoop extends AsyncDisposable {
   readonly judging: Judging
   readonly hints: HintDesk
+  readonly notes: NoteDesk
   status(): LearningStatus
   /** Starts a run now; throws `refused` with the reason when there is nothing to train on. */
   trainNow(): void
@@ -148,6 +150,10 @@ export function createLearningLoop(
     onVerdict: refreshed,
     judgeMode: () => selfTest.mode(),
   })
+  const notes = createNoteDesk(deps, {
+    owe: (turnId) => judging.owe(turnId),
+    refresh: refreshed,
+  })
   const slot = createWorkSlot(deps.lease, announce)
   const parts: Parts = {
     deps,
@@ -159,6 +165,7 @@ export function createLearningLoop(
   return {
     judging,
     hints,
+    notes,
     announce,
     status: () => statusOf(parts),
     trainNow: () => trainNow(parts),

@@ -6,6 +6,7 @@ import type { Settings } from '../../shared/domain/settings.ts'
 import type { Sample } from '../../shared/domain/training.ts'
 import type { Turn } from '../../shared/domain/turn.ts'
 import type { PromptMessage } from '../policy/types.ts'
+import type { StoredSample } from '../store/types.ts'
 import type { LearningDeps } from './ports.ts'
 import { editMask } from './edit-mask.ts'
 import { acceptedRevision } from './revision.ts'
@@ -29,6 +30,17 @@ function isEligible(deps: PoolDeps, turn: Turn): boolean {
     !turn.heldOut &&
     turn.responseIds.length > 0
   )
+}
+
+/** Samples in these states whose chat may still teach: not those of the trash or of a chat that does not learn. */
+export function teachingSamples(
+  store: LearningDeps['store'],
+  states: readonly StoredSample['state'][],
+): StoredSample[] {
+  return store.samples(states).filter(({ sample }) => {
+    const chat = sample.chatId === null ? null : store.chat(sample.chatId)
+    return sample.chatId === null || (chat !== null && chat.learn && chat.deletedAt === null)
+  })
 }
 
 /** The bare conversation a turn answered, as prompt messages. */
@@ -80,6 +92,11 @@ function base(turn: Turn): Omit<SampleDraft, 'kind' | 'origin' | 'reward' | 'hin
   }
 }
 
+/** A note that was taken back does not teach through the replies it made. */
+function isMadeByGoneNote(deps: PoolDeps, turn: Turn): boolean {
+  return turn.scaffoldNoteIds.some((id) => deps.store.note(id) === null)
+}
+
 /** The turn's own tokens as a sample, if its reward or its hints say something. */
 function replyDraft(deps: PoolDeps, turn: Turn, hints: readonly Hint[]): SampleDraft | null {
   const { reward } = turn
@@ -87,6 +104,7 @@ function replyDraft(deps: PoolDeps, turn: Turn, hints: readonly Hint[]): SampleD
   const isScaffolded = turn.scaffoldNoteIds.length > 0
   if (reward.kind === 'waiting' || turn.finish !== 'stop') return null
   if (isScaffolded && value === 1) {
+    if (isMadeByGoneNote(deps, turn)) return null
     return {
       ...base(turn),
       kind: 'demonstration',
@@ -146,7 +164,7 @@ function revisionDraft(deps: PoolDeps, turn: Turn, hints: readonly Hint[]): Samp
   const isRejected = turn.reward.kind === 'decided' && turn.reward.value === -1
   if (!isRejected || hints.length === 0) return null
   const revision = acceptedRevision(deps, turn, noteIdsOf(hints))
-  if (revision === null) return null
+  if (revision === null || isMadeByGoneNote(deps, revision)) return null
   return {
     ...base(turn),
     kind: 'demonstration',

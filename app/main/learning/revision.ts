@@ -16,6 +16,36 @@ function isAccepted(turn: Turn): boolean {
   return turn.reward.kind === 'decided' && turn.reward.value === 1 && turn.finish === 'stop'
 }
 
+function isRejected(turn: Turn): boolean {
+  return turn.reward.kind === 'decided' && turn.reward.value === -1
+}
+
+interface Revision {
+  readonly accepted: Turn
+  /** What the user said on the way to it. */
+  readonly corrections: readonly string[]
+}
+
+/** Accepted replies below a reply, over any number of corrections; a resent correction is a branch of its own. */
+function* revisionsBelow(
+  deps: PoolDeps,
+  all: readonly Message[],
+  reply: { readonly id: string; readonly corrections: readonly string[] },
+): Generator<Revision> {
+  for (const correction of all) {
+    if (correction.parentId !== reply.id || correction.role !== 'user') continue
+    const corrections = [...reply.corrections, correction.text]
+    const turns = all
+      .filter((each) => each.parentId === correction.id && each.turnId !== null)
+      .map((each) => deps.store.turn(each.turnId ?? ''))
+      .filter((turn) => turn !== null)
+    for (const accepted of turns.filter(isAccepted)) yield { accepted, corrections }
+    for (const turn of turns.filter(isRejected)) {
+      yield* revisionsBelow(deps, all, { id: turn.messageId, corrections })
+    }
+  }
+}
+
 /** The reply further down that the user accepted after correcting this one, if it teaches the same request. */
 export function acceptedRevision(
   deps: PoolDeps,
@@ -25,26 +55,10 @@ export function acceptedRevision(
   const all = deps.store.messages(turn.chatId)
   const request = parentOf(all, turn.messageId)
   if (request === undefined) return null
-  let replyId = turn.messageId
-  const corrections: string[] = []
-  for (;;) {
-    const correction = all.find((each) => each.parentId === replyId && each.role === 'user')
-    if (correction === undefined) return null
-    corrections.push(correction.text)
-    const replies = all.filter((each) => each.parentId === correction.id && each.turnId !== null)
-    const turns = replies
-      .map((reply) => deps.store.turn(reply.turnId ?? ''))
-      .filter((t) => t !== null)
-    const accepted = turns.find(isAccepted)
-    if (accepted !== undefined) {
-      return isHowOnly(deps, { request, corrections, accepted, noteIds }) ? accepted : null
-    }
-    const rejected = turns.find(
-      (each) => each.reward.kind === 'decided' && each.reward.value === -1,
-    )
-    if (rejected === undefined) return null
-    replyId = rejected.messageId
+  for (const revision of revisionsBelow(deps, all, { id: turn.messageId, corrections: [] })) {
+    if (isHowOnly(deps, { request, noteIds, ...revision })) return revision.accepted
   }
+  return null
 }
 
 function parentOf(all: readonly Message[], messageId: string): Message | undefined {

@@ -16,9 +16,13 @@ import { swapTo } from './swap.ts'
 
 export interface RunProgress {
   readonly phase: 'training' | 'checking' | 'swapping'
+  /** What training is at, before and between its steps. */
+  readonly stage: TrainingStage | null
   readonly step: number | null
   readonly steps: number | null
 }
+
+export type TrainingStage = Extract<TrainEvent, { kind: 'phase' }>['phase']
 
 export interface RunOptions {
   readonly onProgress: (progress: RunProgress) => void
@@ -84,8 +88,12 @@ async function train(
   for await (const event of events) {
     const report = record(deps, batch.runId, event)
     if (report !== null) return report
+    if (event.kind === 'phase') {
+      options.onProgress({ phase: 'training', stage: event.phase, step: null, steps: null })
+    }
     if (event.kind === 'step') {
-      options.onProgress({ phase: 'training', step: event.step.step, steps: event.step.steps })
+      const { step, steps } = event.step
+      options.onProgress({ phase: 'training', stage: 'updating', step, steps })
     }
   }
   throw new AppError('internal', 'The trainer ended without a report.')
@@ -162,7 +170,7 @@ async function checkAndSwap(
   const path = adapterPaths(deps.adapterDir, version).adapter
   const candidate = { version, path }
   const active = adapterFile(deps, deps.store.activeVersion())
-  options.onProgress({ phase: 'checking', step: null, steps: null })
+  options.onProgress({ phase: 'checking', stage: null, step: null, steps: null })
   await deps.policy().prepare(candidate)
   const notes = deps.store.notes().filter((note) => note.state !== 'off')
   const { signal } = options
@@ -174,7 +182,7 @@ async function checkAndSwap(
     const sentence = `Not better: v${version} was not used. ${outcome.report.sentence}`
     return { outcome: 'rejected', sentence, version, report }
   }
-  options.onProgress({ phase: 'swapping', step: null, steps: null })
+  options.onProgress({ phase: 'swapping', stage: null, step: null, steps: null })
   const probe = await swapTo(deps, candidate, probeExchanges(made.samples))
   const checks = [...outcome.report.checks, probe]
   const isServed = probe.verdict !== 'failed'
@@ -206,7 +214,7 @@ export async function carryOutRun(deps: LearningDeps, options: RunOptions): Prom
     deps.publish({ kind: 'versions-changed' })
     return end
   }
-  options.onProgress({ phase: 'training', step: null, steps: null })
+  options.onProgress({ phase: 'training', stage: null, step: null, steps: null })
   try {
     const report = await train(deps, { runId: run.id, version, samples }, options)
     if (report.kind !== 'trained') {

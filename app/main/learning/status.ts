@@ -1,15 +1,13 @@
 // The status line: one plain sentence that is always true, and why. Pure.
 import type { LearningStatus } from '../../shared/contract/app.ts'
 import type { Settings } from '../../shared/domain/settings.ts'
+import type { TrainingStage } from './run.ts'
+import type { Work } from './work.ts'
 
 export interface StatusInput {
   readonly settings: Settings
   /** What the loop is doing now; null = nothing. */
-  readonly work: {
-    readonly phase: 'practising' | 'training' | 'checking' | 'swapping'
-    readonly step: number | null
-    readonly steps: number | null
-  } | null
+  readonly work: Work | null
   readonly judging: number
   readonly waiting: number
   readonly isDue: boolean
@@ -28,12 +26,22 @@ function plural(count: number, word: string): string {
   return `${count} ${word}${count === 1 ? '' : 's'}`
 }
 
+const stageWords: Readonly<Record<TrainingStage, string>> = {
+  loading: 'loading the model',
+  guard: 'reading your replies again',
+  teacher: 'comparing them with what the hints would say',
+  updating: 'making the first update',
+  writing: 'writing the new version',
+}
+
 function workSentence(work: NonNullable<StatusInput['work']>, version: number): string {
   if (work.phase === 'practising') return 'Practising an approved note on your own past questions.'
   if (work.phase === 'checking') return 'Checking the new version before it may answer.'
   if (work.phase === 'swapping') return 'Putting the new version in place.'
-  if (work.step === null)
-    return `Training from ${version === 0 ? 'the base' : `v${version}`}, getting ready.`
+  if (work.step === null) {
+    const from = version === 0 ? 'the base' : `v${version}`
+    return `Training from ${from}: ${work.stage === null ? 'getting ready' : stageWords[work.stage]}.`
+  }
   return `Training, step ${work.step} of ${work.steps ?? work.step}.`
 }
 

@@ -3,10 +3,8 @@ import { toAppError } from '../../shared/errors.ts'
 import type { TrainerLease } from './ports.ts'
 import type { RunProgress } from './run.ts'
 
-export interface Work {
+export interface Work extends Omit<RunProgress, 'phase'> {
   readonly phase: RunProgress['phase'] | 'practising'
-  readonly step: number | null
-  readonly steps: number | null
 }
 
 export interface WorkSlot extends AsyncDisposable {
@@ -37,7 +35,7 @@ export function createWorkSlot(lease: TrainerLease, announce: () => void): WorkS
       announce()
     },
     start(phase, task) {
-      work = { phase, step: null, steps: null }
+      work = { phase, stage: null, step: null, steps: null }
       failure = null
       abort = new AbortController()
       lease.clearCancel()

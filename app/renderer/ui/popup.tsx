@@ -92,7 +92,15 @@ export function Sheet({ open, title, children, onClose }: SheetProps) {
     <Dialog.Root open={open} onOpenChange={(next) => !next && onClose()}>
       <Dialog.Portal>
         <Dialog.Overlay className="fixed inset-0 z-40 bg-shade" />
-        <Dialog.Content className={sheet} aria-describedby={undefined}>
+        <Dialog.Content
+          className={sheet}
+          aria-describedby={undefined}
+          // The close button would show its tooltip at once, and that would take the first Escape.
+          onOpenAutoFocus={(event) => {
+            event.preventDefault()
+            if (event.currentTarget instanceof HTMLElement) event.currentTarget.focus()
+          }}
+        >
           <div className="flex items-start justify-between gap-4">
             <Dialog.Title className="text-head font-semibold">{title}</Dialog.Title>
             <Dialog.Close asChild>

@@ -1,5 +1,6 @@
 // Bump allocator over one native buffer that is kept between calls. Slots are planned first, then `commit`
 // makes sure the buffer holds them all; a call that needs more replaces the buffer.
+import { AppError } from '../../../shared/errors.ts'
 import type { NativeBuffer, Runtime, Slot } from './runtime.ts'
 import type { Scope } from './scope.ts'
 import { byteLength, shapeOf, type ElementType, type Shape } from './tensor.ts'
@@ -13,14 +14,6 @@ export class Arena implements Disposable {
   constructor(runtime: Runtime) {
     this.#runtime = runtime
     this.#scope = runtime.newScope()
-  }
-
-  get plannedBytes(): number {
-    return this.#used
-  }
-
-  get allocatedBytes(): number {
-    return this.#buffer?.size ?? 0
   }
 
   /** Forgets all slots; their memory is reused. */
@@ -46,10 +39,22 @@ export class Arena implements Disposable {
     }
   }
 
-  commit(): void {
+  /** `purpose` opens the message where memory is short: "257 tokens", "the model's weights". */
+  commit(purpose: string): void {
     if (this.#buffer !== null && this.#buffer.size >= this.#used) return
+    this.#refuseTooMuch(purpose)
     this.#release()
     this.#buffer = this.#runtime.allocateBuffer(this.#scope, Math.max(this.#used, 1))
+  }
+
+  /** Refuses before the machine runs out of memory: Linux would kill the process instead. */
+  #refuseTooMuch(purpose: string): void {
+    const neededBytes = this.#used - (this.#buffer?.size ?? 0)
+    const availableBytes = process.availableMemory()
+    if (neededBytes <= availableBytes) return
+    const [want, have] = [neededBytes, availableBytes].map((bytes) => Math.ceil(bytes / 2 ** 20))
+    const message = `${purpose} need ${want} MiB more, ${have} MiB are free`
+    throw new AppError('out-of-memory', message, { data: { neededBytes, availableBytes } })
   }
 
   #release(): void {

@@ -29,7 +29,7 @@ export class Graph implements Disposable {
   readonly context: Pointer<'ggml_context'>
   readonly #scope: Scope
   readonly #nodes: GraphNode[] = []
-  readonly #keepAlive: Tensor[] = []
+  #tensors = 0
 
   constructor(runtime: Runtime) {
     this.runtime = runtime
@@ -40,14 +40,22 @@ export class Graph implements Disposable {
 
   /** The tensor stored in `slot`, as an input of this graph. */
   leaf(slot: Slot): Tensor {
+    this.#countTensor()
     return this.runtime.placeTensor(this.context, slot)
   }
 
   /** Appends an operator's result; called by raw-ops.ts. */
   append(tensor: Tensor, cost: number): Tensor {
+    this.#countTensor()
     this.#nodes.push({ address: addressOf(tensor), cost })
-    this.#keepAlive.push(tensor)
     return tensor
+  }
+
+  /** ggml aborts the process when its context is full, so the last places stay free. */
+  #countTensor(): void {
+    this.#tensors += 1
+    if (this.#tensors > maxTensors - 2)
+      throw new AppError('too-large', 'a graph has too many nodes')
   }
 
   /** Makes an operator write its result into `slot`. */

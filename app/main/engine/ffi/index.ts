@@ -2,7 +2,7 @@
 export { Arena } from './arena.ts'
 export { dequantise } from './dequantise.ts'
 export { Graph, type Pacer } from './graph.ts'
-export * as ops from './raw-ops.ts'
+export { ops } from './ops.ts'
 export { Runtime, type Slot } from './runtime.ts'
 export { Allocator } from './allocator.ts'
 export { shapeOf, type Shape, type Tensor } from './tensor.ts'

@@ -34,7 +34,7 @@ export function loadLibrary(libraryDir?: string): Library {
 
 function openLibrary(dir: string): Library {
   const base = loadFile(dir, /^(lib)?ggml-base\.(so|dylib|dll)$/)
-  const core = loadFile(dir, /^(lib)?ggml(\.v[\d.]+)?\.(so|dylib|dll)$/)
+  const core = loadFile(dir, /^(lib)?ggml(\.[a-z]+)?(\.v[\d.]+)?\.(so|dylib|dll)$/)
   const functions = bindFunctions({ base, core })
   const version = functions.ggml_version()
   if (version !== ggmlVersion) {
@@ -86,7 +86,7 @@ function loadFile(dir: string, pattern: RegExp): LibraryHandle {
   }
 }
 
-const initParams = koffi.struct('ggml_init_params', {
+const initParams = koffi.struct({
   mem_size: 'size_t',
   mem_buffer: 'void *',
   no_alloc: 'bool',

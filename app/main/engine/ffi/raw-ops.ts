@@ -52,7 +52,7 @@ export function outProd(g: Graph, a: Tensor, b: Tensor): Tensor {
 type BinaryName = 'ggml_add' | 'ggml_sub' | 'ggml_mul'
 
 /** b is repeated along the axes where a is a multiple of it. */
-function binary(g: Graph, name: BinaryName, a: Tensor, b: Tensor): Tensor {
+function binary(g: Graph, name: BinaryName, [a, b]: readonly [Tensor, Tensor]): Tensor {
   const repeats = a.shape.every((size, axis) => size % (b.shape[axis] ?? 1) === 0)
   ensure(repeats && rowsPacked(a) && rowsPacked(b), name, a, b)
   const address = g.runtime.functions[name](g.context, addressOf(a), addressOf(b))
@@ -60,15 +60,15 @@ function binary(g: Graph, name: BinaryName, a: Tensor, b: Tensor): Tensor {
 }
 
 export function add(g: Graph, a: Tensor, b: Tensor): Tensor {
-  return binary(g, 'ggml_add', a, b)
+  return binary(g, 'ggml_add', [a, b])
 }
 
 export function sub(g: Graph, a: Tensor, b: Tensor): Tensor {
-  return binary(g, 'ggml_sub', a, b)
+  return binary(g, 'ggml_sub', [a, b])
 }
 
 export function mul(g: Graph, a: Tensor, b: Tensor): Tensor {
-  return binary(g, 'ggml_mul', a, b)
+  return binary(g, 'ggml_mul', [a, b])
 }
 
 /** Adds b into the memory of a, which may be a view. */
@@ -276,13 +276,16 @@ export function view(g: Graph, a: Tensor, options: ViewOptions): Tensor {
   return g.append(makeTensor(address, { shape, strides: full, type: a.type }), 0)
 }
 
+/** First index and number of indices. */
+export type Range = readonly [start: number, count: number]
+
 /** Rows [start, start + count) of the second axis. */
-export function viewRows(g: Graph, a: Tensor, start: number, count: number): Tensor {
+export function viewRows(g: Graph, a: Tensor, [start, count]: Range): Tensor {
   const offset = (start * a.strides[1]) / elementBytes
   return view(g, a, { shape: [a.shape[0], count, a.shape[2]], offset })
 }
 
 /** Columns [start, start + count) of the first axis. */
-export function viewColumns(g: Graph, a: Tensor, start: number, count: number): Tensor {
+export function viewColumns(g: Graph, a: Tensor, [start, count]: Range): Tensor {
   return view(g, a, { shape: [count, a.shape[1], a.shape[2]], offset: start })
 }

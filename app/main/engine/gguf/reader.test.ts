@@ -68,7 +68,7 @@ describe('the GGUF reader', () => {
     ['a key of 2^56 bytes', patched(24, [0, 0, 0, 0, 0, 0, 0, 1]), 'corrupt', /length of the key/],
     ['a file cut off in its data', sample.subarray(0, sample.length - 40), 'corrupt', /cut off/],
     ['a file cut off in its header', sample.subarray(0, 200), 'corrupt', /./],
-  ] as const)('refuses %s with a reason', (_name, bytes, code, message) => {
+  ] as const)('refuses %s with a reason', (...[, bytes, code, message]) => {
     const failure = failureOf(() => parse(bytes))
     expect(failure.code).toBe(code)
     expect(failure.message).toMatch(message)

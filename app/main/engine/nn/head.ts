@@ -66,7 +66,7 @@ async function scoreRows(
 ): Promise<void> {
   using g = new Graph(call.work.runtime)
   const { runtime } = call.work
-  const logits = scaledLogits(g, call, { hidden: call.hidden, rows })
+  const logits = scaledLogits(g, call, { hidden: call.hidden, rows, keep: true })
   const top = likeliest(g, logits)
   const { idsPerRow: M, topK: K } = request
   const picked = M === 0 ? null : gatherLogits(g, call, { logits, request, rows })
@@ -88,17 +88,17 @@ async function scoreRows(
   })
 }
 
-/** Logits divided by the temperature, [V, rows], kept in the scratch slot. */
+/** Logits divided by the temperature, [V, rows]; to be read after the run where `keep` is set. */
 function scaledLogits(
   g: Graph,
   call: HeadCall,
-  { hidden, rows }: { readonly hidden: Slot; readonly rows: Rows },
-  slot: Slot | null = call.scratch.logits,
+  at: { readonly hidden: Slot; readonly rows: Rows; readonly keep: boolean },
 ): Tensor {
-  const states = ops.viewRows(g, g.leaf(hidden), rows.first, rows.count)
+  const { hidden, rows } = at
+  const states = ops.viewRows(g, g.leaf(hidden), [rows.first, rows.count])
   const raw = ops.mulMat(g, g.leaf(call.weights.head), states)
   const scaled = call.temperature === 1 ? raw : ops.scale(g, raw, 1 / call.temperature)
-  return slot === null ? scaled : g.into(rowsOf(slot, 0, rows.count), scaled)
+  return at.keep ? g.into(rowsOf(call.scratch.logits, 0, rows.count), scaled) : scaled
 }
 
 interface Likeliest {
@@ -174,11 +174,11 @@ export async function gatheredBackward(call: HeadCall, at: GatheredGradient): Pr
   for (let first = 0; first < R; first += call.scratch.rows) {
     const rows = { first, count: Math.min(call.scratch.rows, R - first) }
     using g = new Graph(call.work.runtime)
-    const logits = scaledLogits(g, call, { hidden: call.hidden, rows }, null)
+    const logits = scaledLogits(g, call, { hidden: call.hidden, rows, keep: false })
     const probabilities = ops.softMax(g, logits, 1) // [V, rows]
     const factors = factorsLeaf(g, call, { ...at, rows }) // [M + 1, rows]
     const M = at.idsPerRow
-    const sums = ops.viewColumns(g, factors, M, 1) // [1, rows]
+    const sums = ops.viewColumns(g, factors, [M, 1]) // [1, rows]
     const dense = timesHead(g, call, probabilities) // [C, rows]
     const ids = ops.reshape(g, idsLeaf(g, call, { ids: at.ids, M, rows }), M * rows.count)
     const C = dense.shape[0]
@@ -237,8 +237,8 @@ export async function headKl(call: HeadCall, kl: KlCall): Promise<Float32Array> 
 /** KL = Σ p (l_p − l_q) − (log Z_p − log Z_q), the l being logits over T. */
 async function klRows(call: HeadCall, kl: KlCall, rows: Rows): Promise<Float32Array> {
   using g = new Graph(call.work.runtime)
-  const base = scaledLogits(g, call, { hidden: kl.baseHidden, rows }, null)
-  const policy = scaledLogits(g, call, { hidden: call.hidden, rows }, null)
+  const base = scaledLogits(g, call, { hidden: kl.baseHidden, rows, keep: false })
+  const policy = scaledLogits(g, call, { hidden: call.hidden, rows, keep: false })
   const p = likeliest(g, base)
   const q = likeliest(g, policy)
   const gap = ops.sub(g, base, policy) // [V, rows]

@@ -227,7 +227,7 @@ function normBackward(
 /** [2F, T] → the gate and up halves, views [F, T]. */
 function halves(g: Graph, gateUp: Tensor): { gate: Tensor; up: Tensor } {
   const F = gateUp.shape[0] / 2
-  return { gate: ops.viewColumns(g, gateUp, 0, F), up: ops.viewColumns(g, gateUp, F, F) }
+  return { gate: ops.viewColumns(g, gateUp, [0, F]), up: ops.viewColumns(g, gateUp, [F, F]) }
 }
 
 function linear(

@@ -198,25 +198,10 @@ export class LlamaModel implements api.EngineModel {
       factors: arena.plan([M + 1, rows]),
     }
     const baseHidden = needs.baseHidden ? arena.plan([this.info.width, plan.R]) : null
-    this.#commit(request.tokens.length)
+    arena.commit(`${request.tokens.length} tokens`)
     const { hidden } = plan
     const head = { work, weights, hidden, temperature: request.temperature, scratch }
     return { pass: { work, info: this.info, weights, plan, adapter }, head, baseHidden }
-  }
-
-  /** Refuses before the machine runs out of memory: Linux would kill the process instead. */
-  #commit(tokens: number): void {
-    const needed = this.#arena.plannedBytes - this.#arena.allocatedBytes
-    const available = process.availableMemory()
-    if (needed > available) {
-      const [want, have] = [needed, available].map((bytes) => Math.ceil(bytes / 2 ** 20))
-      throw new AppError(
-        'out-of-memory',
-        `${tokens} tokens need ${want} MiB more, ${have} MiB are free`,
-        { data: { neededBytes: needed, availableBytes: available } },
-      )
-    }
-    this.#arena.commit()
   }
 
   #inTurn<T>(task: () => Promise<T>): Promise<T> {

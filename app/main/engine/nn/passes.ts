@@ -21,7 +21,7 @@ export async function forwardPass(pass: Pass, tokens: Int32Array): Promise<void>
   await embedTokens(pass, tokens)
   for (let layer = 0; layer < plan.layers.length; layer += 1) await runLayer(pass, layer)
   using g = new Graph(work.runtime)
-  const x = ops.viewRows(g, g.leaf(plan.final), plan.firstRow, plan.R)
+  const x = ops.viewRows(g, g.leaf(plan.final), [plan.firstRow, plan.R])
   const weight = g.leaf(pass.weights.outputNorm)
   const inputs = { x, weight }
   g.into(plan.hidden, rmsNorm.forward(g, inputs, { epsilon: pass.info.normEpsilon }))
@@ -99,11 +99,11 @@ async function normBackward(
   using g = new Graph(work.runtime)
   const dy = g.leaf(backward.dy)
   work.runtime.write(dy, new Float32Array(pass.info.width * plan.T))
-  const x = ops.viewRows(g, g.leaf(plan.final), plan.firstRow, plan.R)
+  const x = ops.viewRows(g, g.leaf(plan.final), [plan.firstRow, plan.R])
   const inputs = { x, weight: g.leaf(weights.outputNorm) }
   const call = { inputs, grad: g.leaf(backward.dHidden) }
   const dx = rmsNorm.backward(g, call, { epsilon: pass.info.normEpsilon }).x
-  ops.copyInto(g, dx, ops.viewRows(g, dy, plan.firstRow, plan.R))
+  ops.copyInto(g, dx, ops.viewRows(g, dy, [plan.firstRow, plan.R]))
   await g.run(work.allocator, work.pacer)
 }
 

@@ -63,7 +63,7 @@ export class WeightStore implements Disposable {
     readModelInfo(file)
     this.#stored.reset()
     const weights = planWeights(this.#stored, this.info, paddedRank)
-    this.#stored.commit()
+    this.#stored.commit("the model's weights")
     loadWeights(this.#runtime, { file, bytes }, weights)
     return weights
   }
@@ -72,7 +72,7 @@ export class WeightStore implements Disposable {
     this.#uploaded = null
     this.#copies.reset()
     const weights = planTransposed(this.#copies, this.#weights)
-    this.#copies.commit()
+    this.#copies.commit('the transposed weights')
     await fillTransposed(work, weights)
     this.#weights = weights
   }

@@ -1,4 +1,4 @@
-import { useEffect, useId, useLayoutEffect, useRef, useState } from 'react'
+import { memo, useEffect, useId, useLayoutEffect, useRef, useState } from 'react'
 import type { HeatMap } from '../../../shared/contract/app.ts'
 import { useMessages } from '../../ui/messages/index.ts'
 import { useDocumentTheme } from '../../ui/theme.ts'
@@ -151,7 +151,16 @@ function useDrawing({ box, canvas, map, active, words }: DrawingOptions): void {
   }, [box])
 }
 
-function HiddenGrid({ map, id, focus }: { map: HeatMap; id: string; focus: Cell }) {
+/** Moving the pointer draws only the canvas anew, not these cells. */
+const HiddenGrid = memo(function HiddenGrid({
+  map,
+  id,
+  focus,
+}: {
+  map: HeatMap
+  id: string
+  focus: Cell
+}) {
   const { heat: words } = useMessages().learning
   const isWhole = map.hints.length * map.responseIds.length <= mostCells
   const from = isWhole ? 0 : Math.max(0, focus.position - around)
@@ -187,4 +196,4 @@ function HiddenGrid({ map, id, focus }: { map: HeatMap; id: string; focus: Cell 
       ))}
     </div>
   )
-}
+})

@@ -43,7 +43,7 @@ export function linearForward(g: Graph, call: LinearForward): Tensor {
   const { x, group, output, adapter } = call
   const weight = g.leaf(group.weight)
   if (adapter === null) {
-    const base = ops.viewColumns(g, weight, 0, group.inFeatures) // [I, O]
+    const base = ops.viewColumns(g, weight, [0, group.inFeatures]) // [I, O]
     return productInto(g, { weight: base, x, output })
   }
   const h = g.into(adapter.h, ops.mulMat(g, g.leaf(group.a), x)) // [P, T]
@@ -72,14 +72,14 @@ export function linearBackward(g: Graph, call: LinearBackward): Tensor | null {
   const dh = group.members.map((member, m) => {
     const grad = grads[m]
     if (grad === undefined) throw new Error(`no gradient for ${member.name}`)
-    const h = ops.viewColumns(g, call.h, m * group.paddedRank, group.paddedRank)
+    const h = ops.viewColumns(g, call.h, [m * group.paddedRank, group.paddedRank])
     const slot = call.gradB[m]
     if (slot !== undefined) g.into(slot, ops.outProd(g, grad, h)) // [O of the member, p]
     return ops.mulMat(g, g.leaf(member.bT), grad) // [p, T]
   })
   const joined = join(g, [...grads, ...dh], call.joined) // [O + P, T]
   const rank = group.paddedRank * group.members.length
-  const dhAll = ops.viewColumns(g, joined, group.outFeatures, rank)
+  const dhAll = ops.viewColumns(g, joined, [group.outFeatures, rank])
   g.into(call.gradA, ops.outProd(g, call.x, dhAll)) // [I, P]
   if (call.output === null) return null
   if (group.transposed === null) throw new Error('the transposed weights were not made')
@@ -91,7 +91,7 @@ function join(g: Graph, parts: readonly Tensor[], slot: Slot): Tensor {
   const target = g.leaf(slot)
   let start = 0
   for (const part of parts) {
-    ops.copyInto(g, part, ops.viewColumns(g, target, start, part.shape[0]))
+    ops.copyInto(g, part, ops.viewColumns(g, target, [start, part.shape[0]]))
     start += part.shape[0]
   }
   return target
@@ -110,7 +110,7 @@ function productInto(
   const whole = g.leaf(output)
   for (let start = 0; start < T; start += step) {
     const count = Math.min(step, T - start)
-    const part = ops.mulMat(g, weight, ops.viewRows(g, x, start, count))
+    const part = ops.mulMat(g, weight, ops.viewRows(g, x, [start, count]))
     g.into(rowsOf(output, start, count), part)
   }
   return whole

@@ -123,10 +123,10 @@ async function run(test: Case, values: Values, grad?: Float32Array): Promise<Val
   const gradSlot = arena.plan(test.output)
   using positions = new Arena(runtime)
   positions.plan([T], 'i32')
-  positions.commit()
+  positions.commit('a test')
   positions.reset()
   positionsArena = positions
-  arena.commit()
+  arena.commit('a test')
   using g = new Graph(runtime)
   const inputs: Record<string, Tensor> = {}
   for (const [name, slot] of slots) {
@@ -254,7 +254,7 @@ it('a linear layer with an adapter agrees with plain arithmetic, forward and bac
     gradA: arena.plan([I, P]),
     gradB: arena.plan([O, P]),
   }
-  arena.commit()
+  arena.commit('a test')
   const group: LinearGroup = {
     inFeatures: I,
     outFeatures: O,
@@ -347,7 +347,7 @@ it('a product too large for one segment gives the same numbers in pieces', async
   const x = arena.plan([I, tokens])
   const y = arena.plan([O, tokens])
   const whole = arena.plan([O, tokens])
-  arena.commit()
+  arena.commit('a test')
   using g = new Graph(runtime)
   runtime.write(g.leaf(weight), randomTensor('large', I * O, { scale: 1 }))
   runtime.write(g.leaf(x), randomTensor('input', I * tokens, { scale: 1 }))
@@ -371,7 +371,7 @@ it('a product too large for one segment gives the same numbers in pieces', async
 it('an operator that does not fit is refused in JavaScript, before ggml can abort', () => {
   using arena = new Arena(runtime)
   const [a, b] = [arena.plan([8, 4]), arena.plan([9, 4])]
-  arena.commit()
+  arena.commit('a test')
   using g = new Graph(runtime)
   expect(() => ops.mulMat(g, g.leaf(a), g.leaf(b))).toThrow(
     'mulMat cannot take [8, 4, 1, 1] and [9, 4, 1, 1]',
