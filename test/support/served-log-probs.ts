@@ -1,5 +1,5 @@
 // What node-llama-cpp, used as anyone would, gives as log-probabilities of a sequence's tokens.
-import { getLlama, type Token } from 'node-llama-cpp'
+import { getLlama, LlamaLogLevel, type Token } from 'node-llama-cpp'
 
 export interface ServedRequest {
   readonly modelPath: string
@@ -10,7 +10,13 @@ export interface ServedRequest {
 
 /** Log-probability of each token after the first, given those before it, full softmax at temperature 1. */
 export async function servedLogProbs(request: ServedRequest): Promise<number[]> {
-  const llama = await getLlama({ build: 'never', skipDownload: true, gpu: false, maxThreads: 2 })
+  const llama = await getLlama({
+    build: 'never',
+    skipDownload: true,
+    gpu: false,
+    maxThreads: 2,
+    logLevel: LlamaLogLevel.error,
+  })
   try {
     const model = await llama.loadModel({ modelPath: request.modelPath })
     const { adapterPath } = request

@@ -73,9 +73,9 @@ describe('removing a note', () => {
     bench.store.updateHint(hint.id, { noteId: note.id })
     refreshSamples(bench.deps, turn.id)
     const { chatId } = turn
-    const made = { chatId, noteIds: [note.id], origin: 'practice' } as const
+    const noteIds = [note.id]
     for (const id of ['waiting', 'trained']) {
-      bench.store.addSample(demonstrationSample({ id, ...made }))
+      bench.store.addSample(demonstrationSample({ id, chatId, noteIds, origin: 'practice' }))
     }
     bench.store.setSampleState('trained', 'used')
     const version = bench.store.nextVersion()

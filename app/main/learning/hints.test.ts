@@ -337,7 +337,7 @@ describe('any sequence of decisions', () => {
           checkLaws(bench)
         }
       }),
-      { seed: 7, numRuns: 40 },
+      { seed: 7, numRuns: 25 },
     )
   })
 })

@@ -20,6 +20,8 @@ export interface JudgingHooks {
   /** New proposals are stored; decides which are approved at once. */
   readonly onHints: (turnId: string) => void
   readonly onVerdict: (turnId: string) => void
+  /** Nothing is owed any more. */
+  readonly onSettled: () => void
   /** Whether the model judge may vote (self-test), or the rules decide alone. */
   readonly judgeMode: () => 'off' | 'score' | 'generate'
 }
@@ -61,8 +63,15 @@ function newVotes(deps: LearningDeps, turnId: string, votes: readonly NewVote[])
 }
 
 function storeHints(deps: LearningDeps, turn: Turn, proposals: readonly HintProposal[]): void {
-  const known = new Set(deps.store.hintsOf(turn.id).map((hint) => hint.text))
-  const fresh = proposals.filter((proposal) => !known.has(proposal.text))
+  const stored = deps.store.hintsOf(turn.id)
+  // What the user has put in their own words is not proposed again in the old ones.
+  const isKnown = ({ text, source, quote }: HintProposal): boolean =>
+    stored.some(
+      (hint) =>
+        hint.text === text ||
+        (hint.state === 'edited' && hint.source === source && hint.quote === quote),
+    )
+  const fresh = proposals.filter((proposal) => !isKnown(proposal))
   for (const hint of deps.store.addHints(turn, fresh)) {
     if (hint.quality < filterLimit) {
       deps.store.updateHint(hint.id, { state: 'vetoed', decidedBy: 'filter' })
@@ -96,7 +105,8 @@ export function createJudging(deps: LearningDeps, hooks: JudgingHooks): Judging 
       deps.store.addVotes(turnId, newVotes(deps, turnId, verdict.votes))
       deps.store.setReward(turnId, verdict.reward)
       storeHints(deps, turn, verdict.hints)
-      deps.store.setJudgeTask(turnId, 'done')
+      // Signalled again meanwhile: a kill before the second judgement must find it owed.
+      if (!queue.includes(turnId)) deps.store.setJudgeTask(turnId, 'done')
     })
     hooks.onHints(turnId)
     hooks.onVerdict(turnId)
@@ -118,6 +128,7 @@ export function createJudging(deps: LearningDeps, hooks: JudgingHooks): Judging 
       }
     }
     current = null
+    if (!closed) hooks.onSettled()
   }
 
   function owe(turnId: string): void {

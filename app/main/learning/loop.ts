@@ -1,11 +1,11 @@
 // The loop: judged turns become samples, samples a run, a run a version; and what runs when. The work itself
 // is in judging, pool, run, practice. Source: DESIGN 4, 7.2.
 import type { LearningStatus } from '../../shared/contract/app.ts'
-import { AppError } from '../../shared/errors.ts'
+import { AppError, toAppError } from '../../shared/errors.ts'
 import { createNoteDesk, type NoteDesk } from './desk.ts'
 import { createHintDesk, type HintDesk } from './hints.ts'
 import { createJudging, type Judging } from './judging.ts'
-import { refreshSamples, turnsAbove } from './pool.ts'
+import { refreshSamples, teachingSamples, turnsAbove } from './pool.ts'
 import type { LearningDeps } from './ports.ts'
 import { notesForIdlePractice, practisableNotes, practise } from './practice.ts'
 import { adapterFile, carryOutRun } from './run.ts'
@@ -54,7 +54,7 @@ function lastSentence(parts: Parts): string | null {
 function statusOf(parts: Parts): LearningStatus {
   const { deps } = parts
   const settings = deps.store.settings()
-  const ready = deps.store.samples(['ready', 'returned'])
+  const ready = teachingSamples(deps.store, ['ready', 'returned'])
   return learningStatus({
     settings,
     work: parts.slot.current(),
@@ -95,7 +95,8 @@ function tick(parts: Parts): void {
   const { deps, slot } = parts
   if (slot.current() !== null || parts.unavailable() !== null || !isQuietEnough(parts)) return
   const settings = deps.store.settings()
-  if (isDue(deps.store.samples(['ready', 'returned']), settings.samplesDue)) return trainNow(parts)
+  const ready = teachingSamples(deps.store, ['ready', 'returned'])
+  if (isDue(ready, settings.samplesDue)) return trainNow(parts)
   if (deps.quietMs() < idleQuietMs) return
   if (settings.practice && notesForIdlePractice(deps).length > 0) return practiceNow(parts)
   parts.selfTest.runWhenIdle()
@@ -111,9 +112,26 @@ async function activate(parts: Parts, version: number): Promise<void> {
   if (parts.slot.current() !== null) {
     throw new AppError('busy', 'A run is in progress. Try again when it has ended.')
   }
+  if (parts.deps.store.version(version)?.state === 'rejected') {
+    throw new AppError('refused', `v${version} did not pass its checks and cannot answer.`)
+  }
   await serveVersion(parts.deps, version)
   parts.deps.store.activate(version)
   parts.deps.publish({ kind: 'versions-changed' })
+}
+
+/** A version whose file is damaged, gone or made for another model must not keep the app from starting. */
+async function serveActive(deps: LearningDeps): Promise<void> {
+  const active = deps.store.activeVersion()
+  if (active === 0) return
+  try {
+    await serveVersion(deps, active)
+  } catch (thrown) {
+    deps.store.transaction(() => {
+      deps.store.activate(0)
+      deps.store.taint(active, `It could not be loaded: ${toAppError(thrown).message}`)
+    })
+  }
 }
 
 async function resume({ deps, judging }: Parts): Promise<void> {
@@ -121,8 +139,7 @@ async function resume({ deps, judging }: Parts): Promise<void> {
   for (const row of deps.store.versions()) {
     if (row.state === 'candidate') deps.store.reject(row.version)
   }
-  const active = deps.store.activeVersion()
-  if (active > 0) await serveVersion(deps, active)
+  await serveActive(deps)
   judging().resume()
 }
 
@@ -148,6 +165,7 @@ export function createLearningLoop(
   const judging = createJudging(deps, {
     onHints: (turnId) => hints.applyPolicy(turnId),
     onVerdict: refreshed,
+    onSettled: announce,
     judgeMode: () => selfTest.mode(),
   })
   const notes = createNoteDesk(deps, {

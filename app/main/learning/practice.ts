@@ -52,7 +52,8 @@ function promptsFor(deps: LearningDeps, note: Note): PracticePrompt[] {
     const request = parentId === null ? null : deps.store.message(parentId)
     if (request === null || request.parentId !== null || seen.has(request.text)) continue
     seen.add(request.text)
-    const isUsable = !turn.heldOut && (deps.store.chat(turn.chatId)?.learn ?? false)
+    const chat = deps.store.chat(turn.chatId)
+    const isUsable = !turn.heldOut && chat !== null && chat.learn && chat.deletedAt === null
     if (!isUsable || !deps.rules.inScope(note, request.text, turn.chatId)) continue
     prompts.push({ text: request.text, chatId: turn.chatId })
     if (prompts.length === promptsPerNote) break

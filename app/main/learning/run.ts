@@ -5,11 +5,12 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { TrainEvent } from '../../shared/contract/trainer.ts'
 import type { RunReport, Sample } from '../../shared/domain/training.ts'
-import { AppError } from '../../shared/errors.ts'
+import { AppError, isAppError } from '../../shared/errors.ts'
 import type { AdapterFile } from '../policy/types.ts'
 import type { StoredRun } from '../store/types.ts'
 import { probeExchanges, tokenised } from './exchanges.ts'
 import { runGate } from './gate.ts'
+import { teachingSamples } from './pool.ts'
 import type { LearningDeps } from './ports.ts'
 import { selectBatch } from './select.ts'
 import { swapTo } from './swap.ts'
@@ -203,8 +204,9 @@ async function checkAndSwap(
 
 /** Carries out one run on what is waiting; every end is stored with its sentence. */
 export async function carryOutRun(deps: LearningDeps, options: RunOptions): Promise<RunEnd> {
-  const waiting = deps.store.samples(['ready', 'returned'])
-  const { fresh, replayed } = selectBatch(waiting, deps.store.samples(['used']))
+  const waiting = teachingSamples(deps.store, ['ready', 'returned'])
+  const { fresh, replayed } = selectBatch(waiting, teachingSamples(deps.store, ['used']))
+  const freshIds = fresh.map((sample) => sample.id)
   const samples = [...fresh, ...replayed]
   const version = deps.store.nextVersion()
   const run = deps.store.startRun(samples.map((sample) => sample.id))
@@ -220,6 +222,8 @@ export async function carryOutRun(deps: LearningDeps, options: RunOptions): Prom
     if (report.kind !== 'trained') {
       const sentence = report.reason ?? 'There was no signal to learn from.'
       settleSamples(deps, report, { isLive: false, why: sentence })
+      // A refused step names no used samples: all that it was given go back, or the same run would be due at once.
+      giveBack(deps, freshIds, sentence)
       return finish({ outcome: report.kind, sentence, version: null, report })
     }
     const { adapter } = adapterPaths(deps.adapterDir, version)
@@ -241,12 +245,9 @@ export async function carryOutRun(deps: LearningDeps, options: RunOptions): Prom
     const isCancelled = options.signal.aborted
     const message = thrown instanceof Error ? thrown.message : String(thrown)
     const sentence = isCancelled ? 'The run was interrupted.' : `The run failed: ${message}`
-    if (!isCancelled)
-      giveBack(
-        deps,
-        fresh.map((sample) => sample.id),
-        sentence,
-      )
+    // Where training is impossible on this machine the samples are not to blame: they wait.
+    const isImpossible = isAppError(thrown) && thrown.code === 'unavailable'
+    if (!isCancelled && !isImpossible) giveBack(deps, freshIds, sentence)
     if (deps.store.version(version)?.state === 'candidate') deps.store.reject(version)
     return finish({
       outcome: isCancelled ? 'interrupted' : 'failed',
