@@ -21,7 +21,7 @@ const wanted = {
     ggml_add ggml_add_inplace ggml_sub ggml_mul ggml_scale ggml_sum_rows ggml_argmax ggml_get_rows
     ggml_mul_mat ggml_out_prod ggml_rms_norm ggml_rms_norm_back ggml_silu ggml_silu_back ggml_swiglu_split
     ggml_soft_max_ext ggml_soft_max_ext_back ggml_diag_mask_inf_inplace ggml_rope_ext ggml_rope_ext_back
-    ggml_cpy ggml_cont ggml_permute ggml_reshape_4d ggml_view_4d
+    ggml_cpy ggml_cont ggml_permute ggml_reshape_4d ggml_view_4d ggml_custom_4d
     ggml_gallocr_new ggml_gallocr_free ggml_gallocr_alloc_graph ggml_gallocr_get_buffer_size
     ggml_backend_dev_init ggml_backend_dev_name ggml_backend_dev_description ggml_backend_dev_backend_reg
     ggml_backend_reg_get_proc_address ggml_backend_free ggml_backend_graph_compute
@@ -136,6 +136,7 @@ function normalise(type: string): string {
 /** Names the pointee of a pointer type; handle typedefs such as `ggml_backend_t` are pointers too. */
 function pointerTag(type: string): string | null {
   if (type === 'char*' || type === 'void*') return null
+  if (type === 'ggml_tensor**') return null
   if (type.endsWith('*')) return type.slice(0, -1)
   return /_t$/.test(type) && type.startsWith('ggml_') ? type.slice(0, -2) : null
 }
@@ -150,6 +151,7 @@ function koffiType(type: string): string {
 }
 
 function scriptType(type: string): string {
+  if (type === 'ggml_tensor**') return 'BigUint64Array'
   const tag = pointerTag(type)
   if (tag !== null) return `Pointer<'${tag}'> | null`
   if (type === 'ggml_init_params')

@@ -1,5 +1,7 @@
-// Opens ggml and the models on it; closing the engine closes its models first.
+// Opens ggml, our kernels where they are asked for and can run, and the models on them; closing the engine closes
+// its models first.
 import { Runtime } from './ffi/index.ts'
+import { openKernels, type OpenedKernels } from './kernels/open.ts'
 import { LlamaModel } from './nn/model.ts'
 import type { Engine, EngineModel, EngineOptions } from './types.ts'
 
@@ -9,24 +11,43 @@ const defaultKeptBytes = 448 * 2 ** 20
 export async function openEngine(options: EngineOptions): Promise<Engine> {
   const { libraryDir, keptBytes = defaultKeptBytes } = options
   const runtime = new Runtime({ libraryDir, threads: options.threads })
+  const opened = await openFor(runtime, options)
+  const kernels = opened.kind === 'native' ? opened.kernels : null
   const models = new Set<LlamaModel>()
   let threads = options.threads
   return {
-    backend: { name: runtime.name, libraryVersion: runtime.version },
+    backend: {
+      name: runtime.name,
+      libraryVersion: runtime.version,
+      kernels: opened.kind === 'native' ? opened.kernels.name : null,
+      kernelsReason: opened.kind === 'none' ? opened.reason : null,
+    },
     setThreads(count) {
       runtime.setThreads(count)
       threads = count
     },
     async loadModel(path): Promise<EngineModel> {
       const onDispose = (model: LlamaModel): void => void models.delete(model)
-      const model = new LlamaModel({ runtime, threads: () => threads, keptBytes, onDispose }, path)
+      const host = { runtime, kernels, threads: () => threads, keptBytes, onDispose }
+      const model = new LlamaModel(host, path)
       models.add(model)
       return model
     },
     liveHandles: () => runtime.counter.alive,
     async [Symbol.asyncDispose]() {
       for (const model of models) await model[Symbol.asyncDispose]()
+      kernels?.[Symbol.dispose]()
       runtime[Symbol.dispose]()
     },
+  }
+}
+
+async function openFor(runtime: Runtime, options: EngineOptions): Promise<OpenedKernels> {
+  if (options.precision !== 'native') return { kind: 'none', reason: 'f32 was asked for' }
+  try {
+    return await openKernels(runtime, { cacheDir: options.kernelCacheDir })
+  } catch (error) {
+    runtime[Symbol.dispose]()
+    throw error
   }
 }

@@ -148,13 +148,27 @@ export interface EngineOptions {
    * layer, which costs a third more work. Default 448 MiB: 640 tokens of the 135M model.
    */
   readonly keptBytes?: number
+  /**
+   * `f32` (default) = the reference on ggml. `native` = our own compiled kernels, whose products may round their
+   * factors to bf16; where none can be compiled or run, the same as `f32`, with the reason in `backend`.
+   */
+  readonly precision?: 'f32' | 'native'
+  /** Where compiled kernels are kept; default: Hone's folder in the user's cache. */
+  readonly kernelCacheDir?: string
 }
 
 /** ggml loaded through koffi. */
 export interface Engine extends AsyncDisposable {
-  readonly backend: { readonly name: string; readonly libraryVersion: string }
+  readonly backend: {
+    readonly name: string
+    readonly libraryVersion: string
+    /** Instruction set of the kernels that run, for instance `AVX512`; null = ggml's. */
+    readonly kernels: string | null
+    /** Why no own kernels run. */
+    readonly kernelsReason: string | null
+  }
   setThreads(threads: number): void
-  /** Loads all weights as f32. Rejects with `unsupported` for an unknown architecture, `corrupt` for bad files. */
+  /** Loads all weights. Rejects with `unsupported` for an unknown architecture, `corrupt` for bad files. */
   loadModel(path: string): Promise<EngineModel>
   /** Native objects alive (contexts, buffers, graphs, pools); 0 after everything was disposed. */
   liveHandles(): number

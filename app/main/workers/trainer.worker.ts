@@ -18,7 +18,7 @@ interface TrainerWorkerData {
 const { port, lease } = workerData as TrainerWorkerData
 const words = new Int32Array(lease)
 const trainer = createTrainer({
-  engineOptions: { threads: grantedThreads(words) },
+  engineOptions: { threads: grantedThreads(words), precision: 'native' },
   yieldPoint: leasedYieldPoint(words),
 })
 

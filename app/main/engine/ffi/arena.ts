@@ -26,7 +26,8 @@ export class Arena implements Disposable {
     const shape: Shape = shapeOf(...sizes)
     const arena = this
     const offset = this.#used
-    const alignment = this.#runtime.alignment
+    // Packed weights are read in vectors of 64 bytes.
+    const alignment = Math.max(64, this.#runtime.alignment)
     this.#used += Math.ceil(byteLength(shape) / alignment) * alignment
     return {
       get buffer() {

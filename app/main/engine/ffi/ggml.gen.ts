@@ -14,6 +14,7 @@ export type PointerTag =
   | 'ggml_backend_reg'
   | 'ggml_cgraph'
   | 'ggml_context'
+  | 'ggml_custom_op'
   | 'ggml_gallocr'
   | 'ggml_tensor'
   | 'ggml_type_traits'
@@ -185,6 +186,23 @@ export const prototypes = {
       'size_t',
       'size_t',
       'size_t',
+    ],
+  },
+  ggml_custom_4d: {
+    library: 'base',
+    result: 'void *',
+    parameters: [
+      'void *',
+      'int',
+      'int64_t',
+      'int64_t',
+      'int64_t',
+      'int64_t',
+      'void *',
+      'int',
+      'void *',
+      'int',
+      'void *',
     ],
   },
   ggml_gallocr_new: { library: 'base', result: 'void *', parameters: ['void *'] },
@@ -434,6 +452,19 @@ export interface GgmlFunctions {
     nb2: number,
     nb3: number,
     offset: number,
+  ): Pointer<'ggml_tensor'> | null
+  ggml_custom_4d(
+    ctx: Pointer<'ggml_context'> | null,
+    type: number,
+    ne0: number,
+    ne1: number,
+    ne2: number,
+    ne3: number,
+    args: BigUint64Array,
+    n_args: number,
+    fun: Pointer<'ggml_custom_op'> | null,
+    n_tasks: number,
+    userdata: Pointer<'memory'> | ArrayBufferView | null,
   ): Pointer<'ggml_tensor'> | null
   ggml_gallocr_new(buft: Pointer<'ggml_backend_buffer_type'> | null): Pointer<'ggml_gallocr'> | null
   ggml_gallocr_free(galloc: Pointer<'ggml_gallocr'> | null): void

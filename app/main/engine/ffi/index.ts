@@ -2,6 +2,7 @@
 export { Arena } from './arena.ts'
 export { dequantise } from './dequantise.ts'
 export { Graph, type Pacer } from './graph.ts'
+export { Kernels, type Panels } from './kernel-library.ts'
 export { ops } from './ops.ts'
 export { Runtime, type Slot } from './runtime.ts'
 export { Allocator } from './allocator.ts'

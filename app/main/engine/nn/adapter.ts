@@ -4,7 +4,8 @@ import { Graph, ops, type Slot } from '../ffi/index.ts'
 import { seededRandom } from '../random.ts'
 import type { Adapter, AdapterGradients, AdapterTensor, ModelInfo } from '../types.ts'
 import { projectionName, projections, projectionShape } from './config.ts'
-import type { LinearGroup, LinearMember } from './ops/linear.ts'
+import type { LinearGroup, LinearMember, PlainFactors } from './ops/linear.ts'
+import type { PackedFactors } from './ops/packed-linear.ts'
 import { groupsOf, type ModelWeights, type Work } from './weights.ts'
 
 /** Largest rank accepted: above it a low-rank pair is no longer smaller than most weights here. */
@@ -119,25 +120,75 @@ interface Named {
 }
 
 function writeGroup(g: Graph, group: LinearGroup, from: Named): void {
+  const { factors } = group
+  if (factors.kind === 'packed') writePacked(group, factors, from)
+  else writePlain(g, group, { factors, from })
+}
+
+/** A of all members, [P, I] in rows, which ggml reads as [I, P]. */
+function stackedA({ members, paddedRank, inFeatures }: LinearGroup, from: Named): Float32Array {
+  const a = new Float32Array(inFeatures * paddedRank * members.length)
+  members.forEach((member, m) => {
+    const pair = from.byName.get(member.name)
+    if (pair !== undefined) a.set(pair.a, m * paddedRank * inFeatures)
+  })
+  return a
+}
+
+function writePacked(group: LinearGroup, factors: PackedFactors, from: Named): void {
+  const { kernels, a, aT, b, bT } = factors
+  kernels.pack(a, stackedA(group, from), 0)
+  kernels.pack(b, diagonalB(group, from), 0)
+  // Small matrices: no pause is needed between the pieces.
+  Array.from(kernels.transpose(a, aT))
+  Array.from(kernels.transpose(b, bT))
+}
+
+/** s B of each member in its own rows and columns, [O, P]. */
+function diagonalB(
+  { members, paddedRank: p, outFeatures }: LinearGroup,
+  from: Named,
+): Float32Array {
+  const columns = p * members.length
+  const values = new Float32Array(outFeatures * columns)
+  const { rank, alpha } = from.adapter
+  let firstRow = 0
+  members.forEach((member, m) => {
+    const pair = from.byName.get(member.name)
+    for (let out = 0; pair !== undefined && out < member.outFeatures; out += 1) {
+      const at = (firstRow + out) * columns + m * p
+      for (let r = 0; r < rank; r += 1)
+        values[at + r] = ((pair.b[out * rank + r] ?? 0) * alpha) / rank
+    }
+    firstRow += member.outFeatures
+  })
+  return values
+}
+
+function writePlain(
+  g: Graph,
+  group: LinearGroup,
+  { factors, from }: { readonly factors: PlainFactors; readonly from: Named },
+): void {
   const { runtime } = g
   const { paddedRank: p, inFeatures } = group
-  const a = new Float32Array(inFeatures * p * group.members.length)
   let firstRow = 0
   group.members.forEach((member, m) => {
+    const slot = factors.bT[m]
+    if (slot === undefined) throw new Error(`no place for ${member.name}`)
+    const bT = g.leaf(slot)
     const pair = from.byName.get(member.name)
-    if (pair !== undefined) a.set(pair.a, m * p * inFeatures)
-    const bT = g.leaf(member.bT)
     runtime.write(bT, scaledTranspose(member, pair, { p, adapter: from.adapter }))
     // (s B)ᵀ [O, p] → columns I + m · p of the member's rows.
-    const [stride] = group.weight.shape
+    const [stride] = factors.weight.shape
     const offset = firstRow * stride + inFeatures + m * p
-    const place = ops.view(g, g.leaf(group.weight), { shape: [p, member.outFeatures], offset })
+    const place = ops.view(g, g.leaf(factors.weight), { shape: [p, member.outFeatures], offset })
     ops.copyInto(g, ops.permute(g, bT, [1, 0, 2, 3]), place)
     firstRow += member.outFeatures
   })
-  const leafA = g.leaf(group.a)
-  runtime.write(leafA, a)
-  if (group.transposed !== null) copyTransposedA(g, leafA, { group, slot: group.transposed })
+  const leafA = g.leaf(factors.a)
+  runtime.write(leafA, stackedA(group, from))
+  if (factors.transposed !== null) copyTransposedA(g, leafA, { group, slot: factors.transposed })
 }
 
 /** A [I, P] → the last P columns of [Wᵀ | Aᵀ]. */

@@ -4,7 +4,7 @@
 //   KL(p ‖ q)  d logits_q = (q − p) · factor / T        with p from the base's stored hidden states.
 // log Z of a row = its largest logit − log of that token's probability, which keeps full f32 precision.
 import { Graph, ops, type Slot, type Tensor } from '../ffi/index.ts'
-import { rowsOf } from './ops/linear.ts'
+import { rowsOf } from './ops/places.ts'
 import { topOfRows } from './top-k.ts'
 import type { ModelWeights, Work } from './weights.ts'
 
@@ -96,9 +96,17 @@ function scaledLogits(
 ): Tensor {
   const { hidden, rows } = at
   const states = ops.viewRows(g, g.leaf(hidden), [rows.first, rows.count])
-  const raw = ops.mulMat(g, g.leaf(call.weights.head), states)
+  const raw = headProduct(g, call, states)
   const scaled = call.temperature === 1 ? raw : ops.scale(g, raw, 1 / call.temperature)
   return at.keep ? g.into(rowsOf(call.scratch.logits, 0, rows.count), scaled) : scaled
+}
+
+/** [C, rows] → [V, rows]. */
+function headProduct(g: Graph, { weights }: HeadCall, states: Tensor): Tensor {
+  const { packedHead } = weights
+  if (packedHead === null) return ops.mulMat(g, g.leaf(weights.head), states)
+  const { kernels, panels } = packedHead
+  return ops.packedProduct(g, kernels, [{ panels, x: states }])
 }
 
 interface Likeliest {
@@ -210,10 +218,16 @@ function factorsLeaf(g: Graph, call: HeadCall, at: GatheredGradient & { rows: Ro
 }
 
 /**
- * Σ_v x[v] · head[v], [V, rows] → [C, rows]. An outer product over the stored head: a transposed copy would be
- * 1.3 times as fast here and cost 108 MiB at 135M.
+ * Σ_v x[v] · head[v], [V, rows] → [C, rows]. In f32 an outer product over the stored head: a transposed copy would
+ * be 1.3 times as fast here and cost 108 MiB at 135M.
  */
 function timesHead(g: Graph, call: HeadCall, x: Tensor): Tensor {
+  const { packedHead } = call.weights
+  if (packedHead !== null) {
+    const { kernels, transposed } = packedHead
+    if (transposed === null) throw new Error('the transposed head was not made')
+    return ops.packedProduct(g, kernels, [{ panels: transposed, x }])
+  }
   return ops.outProd(g, g.leaf(call.weights.head), ops.permute(g, x, [1, 0, 2, 3]))
 }
 

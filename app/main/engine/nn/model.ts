@@ -1,7 +1,7 @@
 // A loaded llama-architecture model: owns the native memory and runs one call at a time.
 import { AppError } from '../../../shared/errors.ts'
 import { readAdapter } from '../adapter-file.ts'
-import { Allocator, Arena, Graph, type Runtime, type Slot } from '../ffi/index.ts'
+import { Allocator, Arena, Graph, type Kernels, type Runtime, type Slot } from '../ffi/index.ts'
 import type * as api from '../types.ts'
 import { checkAdapter, checkGradients, createAdapter, createGradients } from './adapter.ts'
 import { gatheredBackward, headKl, headRows, headScores, type HeadCall } from './head.ts'
@@ -14,6 +14,8 @@ import type { Work } from './weights.ts'
 
 export interface ModelHost {
   readonly runtime: Runtime
+  /** Null = f32 on ggml. */
+  readonly kernels: Kernels | null
   /** Threads for calls without a yield point. */
   readonly threads: () => number
   readonly keptBytes: number
@@ -44,7 +46,7 @@ export class LlamaModel implements api.EngineModel {
 
   constructor(host: ModelHost, path: string) {
     this.#host = host
-    this.#store = new WeightStore(host.runtime, path)
+    this.#store = new WeightStore(host.runtime, host.kernels, path)
     this.#arena = new Arena(host.runtime)
     this.#allocator = new Allocator(host.runtime)
     this.info = this.#store.info

@@ -1,6 +1,6 @@
 // Owns a model's frozen weights in native memory and keeps them ready for a call: enough adapter columns, the
 // right adapter in them, transposed copies where a gradient is asked for.
-import { Arena, type Runtime } from '../ffi/index.ts'
+import { Arena, type Kernels, type Runtime } from '../ffi/index.ts'
 import { parseGguf } from '../gguf/reader.ts'
 import { fileSource } from '../gguf/source.ts'
 import type { Adapter, ModelInfo } from '../types.ts'
@@ -21,14 +21,17 @@ const defaultPaddedRank = 16
 export class WeightStore implements Disposable {
   readonly info: ModelInfo
   readonly #runtime: Runtime
+  readonly #kernels: Kernels | null
   readonly #path: string
   readonly #stored: Arena
   readonly #copies: Arena
   #weights: ModelWeights
   #uploaded: { readonly adapter: Adapter; readonly revision: number } | null = null
 
-  constructor(runtime: Runtime, path: string) {
+  /** With kernels the weights are packed for them, without they are f32 for ggml. */
+  constructor(runtime: Runtime, kernels: Kernels | null, path: string) {
     this.#runtime = runtime
+    this.#kernels = kernels
     this.#path = path
     using bytes = fileSource(path)
     this.info = readModelInfo(parseGguf(bytes))
@@ -62,7 +65,7 @@ export class WeightStore implements Disposable {
     const file = parseGguf(bytes)
     readModelInfo(file)
     this.#stored.reset()
-    const weights = planWeights(this.#stored, this.info, paddedRank)
+    const weights = planWeights(this.#stored, this.info, { paddedRank, kernels: this.#kernels })
     this.#stored.commit("the model's weights")
     loadWeights(this.#runtime, { file, bytes }, weights)
     return weights
@@ -94,5 +97,5 @@ export class WeightStore implements Disposable {
 }
 
 function hasTransposed(weights: ModelWeights): boolean {
-  return weights.layers.every((layer) => layer.qkv.transposed !== null)
+  return weights.layers.every((layer) => layer.qkv.factors.transposed !== null)
 }

@@ -1,14 +1,15 @@
-// The frozen weights in native memory, as f32, laid out for linear.ts: projections grouped by input, with room
+// The frozen weights in native memory: as f32 for ggml, or packed where our kernels run, laid out for linear.ts: projections grouped by input, with room
 // for the adapter's columns. Transposed copies for the backward pass are made when first needed.
 // For dX of the projections the copies are worth their memory: ggml's product of one with a gradient runs at 45
 // GFLOP/s on one busy core, ggml_out_prod over the stored weights at 23 to 25. For the head they are not.
 import { Graph, dequantise, ops } from '../ffi/index.ts'
-import type { Allocator, Arena, Pacer, Runtime, Slot } from '../ffi/index.ts'
+import type { Allocator, Arena, Kernels, Pacer, Panels, Runtime, Slot } from '../ffi/index.ts'
 import type { GgufFile, GgufTensorInfo } from '../gguf/reader.ts'
 import type { ByteSource } from '../gguf/source.ts'
 import type { ModelInfo, Projection } from '../types.ts'
 import { projectionName, projectionShape, tensorOf } from './config.ts'
-import type { LinearGroup } from './ops/linear.ts'
+import type { LinearGroup, PlainFactors } from './ops/linear.ts'
+import type { PackedFactors } from './ops/packed-linear.ts'
 
 export interface LayerWeights {
   readonly attentionNorm: Slot
@@ -26,7 +27,17 @@ export interface ModelWeights {
   readonly outputNorm: Slot
   /** [C, V]; the embedding itself where the head is tied. */
   readonly head: Slot
+  /** The head again, for our kernels; the f32 one then only gives single rows. */
+  readonly packedHead: PackedHead | null
   readonly paddedRank: number
+}
+
+export interface PackedHead {
+  readonly kernels: Kernels
+  /** [V, C]. */
+  readonly panels: Panels
+  /** [C, V]; null until a gradient is first asked for. */
+  readonly transposed: Panels | null
 }
 
 export type GroupName = 'qkv' | 'output' | 'gateUp' | 'down'
@@ -42,13 +53,20 @@ export function groupsOf(layer: LayerWeights): readonly LinearGroup[] {
   return [layer.qkv, layer.output, layer.gateUp, layer.down]
 }
 
+export interface WeightOptions {
+  readonly paddedRank: number
+  /** Null = f32 weights for ggml. */
+  readonly kernels: Kernels | null
+}
+
 /** Plans the places of all weights in an arena. */
-export function planWeights(arena: Arena, info: ModelInfo, paddedRank: number): ModelWeights {
+export function planWeights(arena: Arena, info: ModelInfo, options: WeightOptions): ModelWeights {
+  const { kernels, paddedRank } = options
   const embedding = arena.plan([info.width, info.vocabulary])
   const head = info.tiedHead ? embedding : arena.plan([info.width, info.vocabulary])
   const layers = Array.from({ length: info.layers }, (_, layer) => {
     const group = (name: GroupName): LinearGroup =>
-      planGroup(arena, info, { layer, name, paddedRank })
+      planGroup(arena, info, { ...options, layer, name })
     return {
       attentionNorm: arena.plan([info.width]),
       feedForwardNorm: arena.plan([info.width]),
@@ -59,43 +77,76 @@ export function planWeights(arena: Arena, info: ModelInfo, paddedRank: number): 
     }
   })
   const outputNorm = arena.plan([info.width])
-  return { layers, embedding, outputNorm, head, paddedRank }
+  const packedHead =
+    kernels === null
+      ? null
+      : { kernels, panels: kernels.plan(arena, info.vocabulary, info.width), transposed: null }
+  return { layers, embedding, outputNorm, head, packedHead, paddedRank }
 }
 
 function planGroup(
   arena: Arena,
   info: ModelInfo,
-  place: { readonly layer: number; readonly name: GroupName; readonly paddedRank: number },
+  place: WeightOptions & { readonly layer: number; readonly name: GroupName },
 ): LinearGroup {
-  const { paddedRank } = place
+  const { paddedRank, kernels } = place
   const names = groupMembers[place.name]
   const shapes = names.map((projection) => projectionShape(info, projection))
   const inFeatures = shapes[0]?.[0] ?? 0
   const outFeatures = shapes.reduce((sum, [, out]) => sum + out, 0)
+  const members = names.map((projection, m) => ({
+    name: projectionName(place.layer, projection),
+    outFeatures: shapes[m]?.[1] ?? 0,
+  }))
+  const group = { inFeatures, outFeatures, paddedRank, members }
   const rank = paddedRank * names.length
-  return {
-    inFeatures,
-    outFeatures,
-    paddedRank,
-    members: names.map((projection, m) => ({
-      name: projectionName(place.layer, projection),
-      outFeatures: shapes[m]?.[1] ?? 0,
-      bT: arena.plan([shapes[m]?.[1] ?? 0, paddedRank]),
-    })),
+  if (kernels !== null) {
+    return { ...group, factors: planPacked(arena, kernels, { inFeatures, outFeatures, rank }) }
+  }
+  const factors = {
+    kind: 'plain',
     weight: arena.plan([inFeatures + rank, outFeatures]),
     transposed: null,
     a: arena.plan([inFeatures, rank]),
+    bT: members.map((member) => arena.plan([member.outFeatures, paddedRank])),
+  } as const
+  return { ...group, factors }
+}
+
+function planPacked(
+  arena: Arena,
+  kernels: Kernels,
+  size: { readonly inFeatures: number; readonly outFeatures: number; readonly rank: number },
+): PackedFactors {
+  const { inFeatures, outFeatures, rank } = size
+  return {
+    kind: 'packed',
+    kernels,
+    weight: kernels.plan(arena, outFeatures, inFeatures),
+    transposed: null,
+    a: kernels.plan(arena, rank, inFeatures),
+    aT: kernels.plan(arena, inFeatures, rank),
+    b: kernels.plan(arena, outFeatures, rank),
+    bT: kernels.plan(arena, rank, outFeatures),
   }
 }
 
 /** Plans the transposed copies in an arena of their own. */
 export function planTransposed(arena: Arena, weights: ModelWeights): ModelWeights {
   const transpose = (group: LinearGroup): LinearGroup => {
+    const { inFeatures, outFeatures, factors } = group
+    if (factors.kind === 'packed') {
+      const transposed = factors.kernels.plan(arena, inFeatures, outFeatures)
+      return { ...group, factors: { ...factors, transposed } }
+    }
     const rank = group.paddedRank * group.members.length
-    return { ...group, transposed: arena.plan([group.outFeatures + rank, group.inFeatures]) }
+    const transposed = arena.plan([outFeatures + rank, inFeatures])
+    return { ...group, factors: { ...factors, transposed } }
   }
+  const { packedHead } = weights
   return {
     ...weights,
+    packedHead: packedHead === null ? null : transposedHead(arena, packedHead),
     layers: weights.layers.map((layer) => ({
       ...layer,
       qkv: transpose(layer.qkv),
@@ -106,6 +157,11 @@ export function planTransposed(arena: Arena, weights: ModelWeights): ModelWeight
   }
 }
 
+function transposedHead(arena: Arena, head: PackedHead): PackedHead {
+  const { rows, columns } = head.panels
+  return { ...head, transposed: head.kernels.plan(arena, columns, rows) }
+}
+
 export interface Source {
   readonly file: GgufFile
   readonly bytes: ByteSource
@@ -114,38 +170,59 @@ export interface Source {
 /** Values converted at once: bounds the JavaScript memory of loading to a few MiB. */
 const chunkValues = 2 ** 20
 
-/** Reads all weights from the file; extra columns start as zero. */
+/** Reads all weights from the file; an adapter's places are filled by adapter.ts. */
 export function loadWeights(runtime: Runtime, source: Source, weights: ModelWeights): void {
-  const load = (name: string, slot: Slot): void =>
-    loadTensor(runtime, source, { info: tensorOf(source.file, name), slot, firstRow: 0 })
-  load('token_embd.weight', weights.embedding)
-  load('output_norm.weight', weights.outputNorm)
-  if (weights.head !== weights.embedding) load('output.weight', weights.head)
+  const load = (name: string, ...targets: RowTarget[]): void =>
+    loadTensor(runtime, source, { info: tensorOf(source.file, name), targets })
+  const plain = (slot: Slot, firstRow = 0): RowTarget => plainTarget(runtime, slot, firstRow)
+  const { packedHead, embedding, head } = weights
+  const extra = packedHead === null ? [] : [packedTarget(packedHead.kernels, packedHead.panels, 0)]
+  load('token_embd.weight', plain(embedding), ...(head === embedding ? extra : []))
+  load('output_norm.weight', plain(weights.outputNorm))
+  if (head !== embedding) load('output.weight', plain(head), ...extra)
   weights.layers.forEach((layer, index) => {
-    load(`blk.${index}.attn_norm.weight`, layer.attentionNorm)
-    load(`blk.${index}.ffn_norm.weight`, layer.feedForwardNorm)
-    for (const group of groupsOf(layer)) {
+    load(`blk.${index}.attn_norm.weight`, plain(layer.attentionNorm))
+    load(`blk.${index}.ffn_norm.weight`, plain(layer.feedForwardNorm))
+    for (const { factors, members } of groupsOf(layer)) {
       let firstRow = 0
-      for (const member of group.members) {
-        const info = tensorOf(source.file, member.name)
-        loadTensor(runtime, source, { info, slot: group.weight, firstRow })
+      for (const member of members) {
+        const packed = factors.kind === 'packed'
+        load(
+          member.name,
+          packed
+            ? packedTarget(factors.kernels, factors.weight, firstRow)
+            : plain(factors.weight, firstRow),
+        )
         firstRow += member.outFeatures
       }
     }
   })
 }
 
-/** Converts a tensor's rows and writes them below one another, wider rows being filled with zeros. */
+/** Takes rows of a tensor, `columns` values each, the first being row `row` of the tensor. */
+type RowTarget = (values: Float32Array, columns: number, row: number) => void
+
+/** Rows of an f32 tensor; wider rows are filled with zeros. */
+function plainTarget(runtime: Runtime, slot: Slot, firstRow: number): RowTarget {
+  const stride = slot.shape[0]
+  return (values, columns, row) => {
+    using graph = new Graph(runtime)
+    runtime.write(graph.leaf(slot), widen(values, columns, stride), (firstRow + row) * stride)
+  }
+}
+
+function packedTarget(kernels: Kernels, panels: Panels, firstRow: number): RowTarget {
+  return (values, _columns, row) => kernels.pack(panels, values, firstRow + row)
+}
+
+/** Converts a tensor's rows piece by piece. */
 function loadTensor(
   runtime: Runtime,
   source: Source,
-  to: { readonly info: GgufTensorInfo; readonly slot: Slot; readonly firstRow: number },
+  to: { readonly info: GgufTensorInfo; readonly targets: readonly RowTarget[] },
 ): void {
-  using graph = new Graph(runtime)
-  const target = graph.leaf(to.slot)
   const columns = to.info.shape[0] ?? 1
   const rows = to.info.elements / columns
-  const stride = to.slot.shape[0]
   const step = Math.max(1, Math.floor(chunkValues / columns))
   const rowBytes = to.info.sizeBytes / rows
   for (let row = 0; row < rows; row += step) {
@@ -153,7 +230,7 @@ function loadTensor(
     const bytes = source.bytes.read(to.info.offset + row * rowBytes, count * rowBytes)
     const values = new Float32Array(count * columns)
     dequantise(runtime, { type: to.info.type, bytes }, values)
-    runtime.write(target, widen(values, columns, stride), (to.firstRow + row) * stride)
+    for (const target of to.targets) target(values, columns, row)
   }
 }
 
@@ -175,18 +252,39 @@ export interface Work {
 
 /** Fills the transposed copies; the adapter's columns are written by adapter.ts. */
 export async function fillTransposed(work: Work, weights: ModelWeights): Promise<void> {
+  const { packedHead } = weights
+  if (packedHead !== null) await packTransposed(work, packedHead.kernels, packedHead)
   for (const layer of weights.layers) {
     using g = new Graph(work.runtime)
-    for (const group of groupsOf(layer)) transposeInto(g, group)
+    for (const group of groupsOf(layer)) {
+      const { factors } = group
+      if (factors.kind === 'plain') transposeInto(g, group, factors)
+      else {
+        const { kernels, weight: panels, transposed } = factors
+        await packTransposed(work, kernels, { panels, transposed })
+      }
+    }
     await g.run(work.allocator, work.pacer)
   }
 }
 
-function transposeInto(g: Graph, group: LinearGroup): void {
-  if (group.transposed === null) throw new Error('no place for the transposed weights')
+async function packTransposed(
+  work: Work,
+  kernels: Kernels,
+  { panels, transposed }: Pick<PackedHead, 'panels' | 'transposed'>,
+): Promise<void> {
+  if (transposed === null) throw new Error('no place for the transposed weights')
+  for (const _piece of kernels.transpose(panels, transposed)) {
+    // Each piece may be followed by a pause: its time is that of a third of a segment.
+    await work.pacer.before(work.pacer.budget / 3)
+  }
+}
+
+function transposeInto(g: Graph, group: LinearGroup, factors: PlainFactors): void {
+  if (factors.transposed === null) throw new Error('no place for the transposed weights')
   const { inFeatures, outFeatures } = group
-  const from = g.leaf(group.weight)
-  const to = g.leaf(group.transposed)
+  const from = g.leaf(factors.weight)
+  const to = g.leaf(factors.transposed)
   // Pieces of rows keep one copy well under the time of a segment.
   const step = Math.max(16, Math.floor(2 ** 21 / inFeatures))
   for (let row = 0; row < outFeatures; row += step) {

@@ -3,14 +3,15 @@
 //   h = A x,  y = [W | s B] [x ; h]     and backward  dh = (s B)ᵀ dy,  dx = [Wᵀ | Aᵀ] [dy ; dh].
 // The base model uses the same weights without the extra columns. Letters: I inputs, O outputs of all members
 // together, P padded rank of all members together (their blocks lie on the diagonal, the rest is zero).
+// With native kernels packed-linear.ts does the same instead.
 import { ops, type Graph, type Slot, type Tensor } from '../../ffi/index.ts'
+import { packedBackward, packedForward, type PackedFactors } from './packed-linear.ts'
+import { join, productBudget, rowsOf } from './places.ts'
 
 export interface LinearMember {
   /** GGUF name of the weight, for instance `blk.3.attn_q.weight`. */
   readonly name: string
   readonly outFeatures: number
-  /** (s B)ᵀ, [O of the member, p]. */
-  readonly bT: Slot
 }
 
 export interface LinearGroup {
@@ -19,16 +20,21 @@ export interface LinearGroup {
   /** Rank of one pair, rounded up to a multiple of 16; unused places are zero. */
   readonly paddedRank: number
   readonly members: readonly LinearMember[]
+  readonly factors: PlainFactors | PackedFactors
+}
+
+/** The group's numbers as f32 tensors for ggml. */
+export interface PlainFactors {
+  readonly kind: 'plain'
   /** [W | s B], [I + P, O]. */
   readonly weight: Slot
   /** [Wᵀ | Aᵀ], [O + P, I]; null until a gradient is first asked for. */
   readonly transposed: Slot | null
   /** A of all members, [I, P]. */
   readonly a: Slot
+  /** (s B)ᵀ of each member, [O of the member, p]. */
+  readonly bT: readonly Slot[]
 }
-
-/** Largest cost of one product; larger ones are cut along the tokens. In multiply-adds. */
-const productBudget = 1.5e9
 
 export interface LinearForward {
   readonly x: Tensor
@@ -41,12 +47,14 @@ export interface LinearForward {
 
 export function linearForward(g: Graph, call: LinearForward): Tensor {
   const { x, group, output, adapter } = call
-  const weight = g.leaf(group.weight)
+  const { factors } = group
+  if (factors.kind === 'packed') return packedForward(g, call, factors)
+  const weight = g.leaf(factors.weight)
   if (adapter === null) {
     const base = ops.viewColumns(g, weight, [0, group.inFeatures]) // [I, O]
     return productInto(g, { weight: base, x, output })
   }
-  const h = g.into(adapter.h, ops.mulMat(g, g.leaf(group.a), x)) // [P, T]
+  const h = g.into(adapter.h, ops.mulMat(g, g.leaf(factors.a), x)) // [P, T]
   return productInto(g, { weight, x: join(g, [x, h], adapter.joined), output })
 }
 
@@ -69,32 +77,23 @@ export interface LinearBackward {
 /** Returns dx, [I, T]. */
 export function linearBackward(g: Graph, call: LinearBackward): Tensor | null {
   const { group, grads } = call
+  const { factors } = group
+  if (factors.kind === 'packed') return packedBackward(g, call, factors)
   const dh = group.members.map((member, m) => {
-    const grad = grads[m]
-    if (grad === undefined) throw new Error(`no gradient for ${member.name}`)
+    const [grad, bT] = [grads[m], factors.bT[m]]
+    if (grad === undefined || bT === undefined) throw new Error(`no gradient for ${member.name}`)
     const h = ops.viewColumns(g, call.h, [m * group.paddedRank, group.paddedRank])
     const slot = call.gradB[m]
     if (slot !== undefined) g.into(slot, ops.outProd(g, grad, h)) // [O of the member, p]
-    return ops.mulMat(g, g.leaf(member.bT), grad) // [p, T]
+    return ops.mulMat(g, g.leaf(bT), grad) // [p, T]
   })
   const joined = join(g, [...grads, ...dh], call.joined) // [O + P, T]
   const rank = group.paddedRank * group.members.length
   const dhAll = ops.viewColumns(g, joined, [group.outFeatures, rank])
   g.into(call.gradA, ops.outProd(g, call.x, dhAll)) // [I, P]
   if (call.output === null) return null
-  if (group.transposed === null) throw new Error('the transposed weights were not made')
-  return productInto(g, { weight: g.leaf(group.transposed), x: joined, output: call.output })
-}
-
-/** Puts tensors [n, T] under one another in `slot`. */
-function join(g: Graph, parts: readonly Tensor[], slot: Slot): Tensor {
-  const target = g.leaf(slot)
-  let start = 0
-  for (const part of parts) {
-    ops.copyInto(g, part, ops.viewColumns(g, target, [start, part.shape[0]]))
-    start += part.shape[0]
-  }
-  return target
+  if (factors.transposed === null) throw new Error('the transposed weights were not made')
+  return productInto(g, { weight: g.leaf(factors.transposed), x: joined, output: call.output })
 }
 
 /** weight [k, n], x [k, T] → output [n, T], in pieces that keep a graph segment short. */
@@ -114,15 +113,4 @@ function productInto(
     g.into(rowsOf(output, start, count), part)
   }
   return whole
-}
-
-/** The place of some rows of a matrix. */
-export function rowsOf(slot: Slot, start: number, count: number): Slot {
-  const [columns] = slot.shape
-  return {
-    buffer: slot.buffer,
-    offset: slot.offset + start * columns * 4,
-    shape: [columns, count, 1, 1],
-    type: slot.type,
-  }
 }

@@ -260,10 +260,14 @@ it('a linear layer with an adapter agrees with plain arithmetic, forward and bac
     inFeatures: I,
     outFeatures: O,
     paddedRank: P,
-    members: [{ name: 'layer', outFeatures: O, bT: slots.bT }],
-    weight: slots.weight,
-    transposed: slots.transposed,
-    a: slots.a,
+    members: [{ name: 'layer', outFeatures: O }],
+    factors: {
+      kind: 'plain',
+      weight: slots.weight,
+      transposed: slots.transposed,
+      a: slots.a,
+      bT: [slots.bT],
+    },
   }
   using g = new Graph(runtime)
   const write = (slot: (typeof slots)['x'], values: Float32Array): void =>
@@ -357,10 +361,8 @@ it('a product too large for one segment gives the same numbers in pieces', async
     outFeatures: O,
     paddedRank: 0,
     members: [],
-    weight,
-    transposed: null,
-    a: weight,
-  }
+    factors: { kind: 'plain', weight, transposed: null, a: weight, bT: [] },
+  } as const
   linearForward(g, { x: g.leaf(x), group, output: y, adapter: null })
   g.into(whole, ops.mulMat(g, g.leaf(weight), g.leaf(x)))
   await g.run(allocator, pacer)

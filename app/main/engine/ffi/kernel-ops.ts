@@ -1,0 +1,78 @@
+// Our own operators as graph nodes; they run on ggml's threads like its own.
+import { GGML_TYPE_F32 } from './ggml.gen.ts'
+import type { Graph } from './graph.ts'
+import type { Kernels, Panels } from './kernel-library.ts'
+import { addressOf, elementBytes, makeTensor, shapeOf, type Tensor } from './tensor.ts'
+
+/** GGML_N_TASKS_MAX: as many tasks as there are threads. */
+const allThreads = -1
+
+export interface PackedFactor {
+  readonly panels: Panels
+  /** [columns, T]. */
+  readonly x: Tensor
+}
+
+/** panels [n, k] · x [k, T] (+ panels [n, p] · x [p, T]) → [n, T]. */
+export function packedProduct(
+  g: Graph,
+  kernels: Kernels,
+  factors: readonly [PackedFactor, PackedFactor?],
+): Tensor {
+  const [main, extra] = factors
+  const T = main.x.shape[1]
+  const { rows } = main.panels
+  const parts = extra === undefined ? [main] : [main, extra]
+  for (const { panels, x } of parts) {
+    const fits = x.shape[0] === panels.columns && x.shape[1] === T && panels.rows === rows
+    if (!fits || x.strides[0] !== elementBytes || x.shape[2] * x.shape[3] !== 1) {
+      const shape = `[${panels.rows}, ${panels.columns}]`
+      throw new Error(`packedProduct cannot take ${shape} and [${x.shape.join(', ')}]`)
+    }
+  }
+  const sources = parts.flatMap(({ panels, x }) => [g.leaf(panels.slot), x])
+  const columns = parts.reduce((sum, part) => sum + part.panels.columns, 0)
+  return custom(g, {
+    operator: kernels.operators.product,
+    shape: [rows, T],
+    sources: [g.leaf(kernels.scratch), ...sources],
+    cost: (rows * T * columns) / kernels.speedup,
+  })
+}
+
+/** a [m, T], b [n, T] → [m, n], the sum over T of outer products. */
+export function packedOuter(g: Graph, kernels: Kernels, [a, b]: readonly [Tensor, Tensor]): Tensor {
+  const packed = [a, b].every((x) => x.strides[0] === elementBytes && x.shape[2] * x.shape[3] === 1)
+  if (!packed || a.shape[1] !== b.shape[1]) {
+    throw new Error(`packedOuter cannot take [${a.shape.join(', ')}] and [${b.shape.join(', ')}]`)
+  }
+  const shape = [a.shape[0], b.shape[0]] as const
+  const cost = shape[0] * shape[1] * a.shape[1]
+  const sources = [g.leaf(kernels.scratch), a, b]
+  return custom(g, { operator: kernels.operators.outer, shape, sources, cost })
+}
+
+interface CustomCall {
+  readonly operator: Kernels['operators']['product']
+  readonly shape: readonly [number, number]
+  readonly sources: readonly Tensor[]
+  readonly cost: number
+}
+
+function custom(g: Graph, { operator, shape, sources, cost }: CustomCall): Tensor {
+  const addresses = BigUint64Array.from(sources, addressOf)
+  const address = g.runtime.functions.ggml_custom_4d(
+    g.context,
+    GGML_TYPE_F32,
+    shape[0],
+    shape[1],
+    1,
+    1,
+    addresses,
+    addresses.length,
+    operator,
+    allThreads,
+    null,
+  )
+  return g.append(makeTensor(address, { shape: shapeOf(...shape) }), cost)
+}

@@ -1,0 +1,159 @@
+// The default model on native kernels against the same model in f32 on ggml.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { defaultModelPath } from '../../../../test/support/model.ts'
+import {
+  fillReferenceAdapter,
+  halvesOf,
+  readReference,
+  referenceLoss,
+  type ModelReference,
+} from '../../../../test/support/numerics.ts'
+import { openEngine } from '../index.ts'
+import type { AdapterGradients, Engine, EngineModel } from '../types.ts'
+
+const modelPath = defaultModelPath()
+const reference = readReference<ModelReference>('smollm2')
+const gatherIds = Int32Array.from(reference.case.gatherIds)
+const native = await openEngine({ threads: 2, precision: 'native' })
+const { kernels, kernelsReason } = native.backend
+
+/** Both factors of every product round to bf16 at 2⁻⁹; thirty layers add that up to one to two percent. */
+const bounds = { loss: 5e-3, gradient: 3e-2 }
+
+afterAll(async () => {
+  await native[Symbol.asyncDispose]()
+  expect(native.liveHandles()).toBe(0)
+})
+
+if (kernels === null) it.skip(`no kernels here: ${kernelsReason ?? ''}`, () => undefined)
+
+describe.skipIf(modelPath === null || kernels === null)(
+  'the default model on native kernels (skipped without its file or a compiler)',
+  () => {
+    let exact: Engine
+    let models: { readonly exact: EngineModel; readonly native: EngineModel }
+
+    beforeAll(async () => {
+      exact = await openEngine({ threads: 2 })
+      models = {
+        exact: await exact.loadModel(modelPath ?? ''),
+        native: await native.loadModel(modelPath ?? ''),
+      }
+    })
+
+    afterAll(async () => {
+      await exact[Symbol.asyncDispose]()
+    })
+
+    const adapterOf = (model: EngineModel) => {
+      const { rank, alpha, bScale } = reference
+      return fillReferenceAdapter(model.createAdapter({ rank, alpha, seed: 1 }), bScale)
+    }
+
+    const requestOf = (model: EngineModel) => {
+      const { tokens, responseStart, temperature } = reference.case
+      const adapter = adapterOf(model)
+      return { tokens: Int32Array.from(tokens), responseStart, temperature, adapter }
+    }
+
+    async function backward(model: EngineModel) {
+      const request = requestOf(model)
+      const gradients = model.createGradients(request.adapter)
+      const loss = referenceLoss(reference.case)
+      return { ...(await model.backward({ ...request, gatherIds, loss, gradients })), gradients }
+    }
+
+    async function klBackward(model: EngineModel) {
+      const request = { ...requestOf(model), temperature: 1 }
+      const gradients = model.createGradients(request.adapter)
+      const baseHidden = await model.hidden({ ...request, adapter: null })
+      const { kl } = await model.klBackward({ ...request, baseHidden, weight: 1, gradients })
+      return { kl, gradients }
+    }
+
+    function expectNear(found: AdapterGradients, expected: AdapterGradients): void {
+      const adapter = adapterOf(models.exact)
+      const wanted = halvesOf(adapter, expected.tensors)
+      let [alongside, total] = [0, 0]
+      halvesOf(adapter, found.tensors).forEach(({ name, values }, i) => {
+        const truth = wanted[i]?.values ?? new Float32Array(0)
+        const { difference, norm, along } = compare(values, truth)
+        expect(difference / norm, name).toBeLessThan(bounds.gradient)
+        alongside += along
+        total += norm ** 2
+      })
+      // Rounding turns gradients a little; it neither shortens nor lengthens them.
+      expect(Math.abs(alongside / total)).toBeLessThan(2e-3)
+    }
+
+    it('the loss and the gradient of every pair stay within the bounds', async () => {
+      const [found, expected] = [await backward(models.native), await backward(models.exact)]
+      expect(Math.abs(found.loss / expected.loss - 1)).toBeLessThan(bounds.loss)
+      expectNear(found.gradients, expected.gradients)
+    })
+
+    it('the divergence from the base and its gradients stay within the bounds', async () => {
+      const [found, expected] = [await klBackward(models.native), await klBackward(models.exact)]
+      expect(Math.abs(found.kl / expected.kl - 1)).toBeLessThan(3e-2)
+      expectNear(found.gradients, expected.gradients)
+    })
+
+    it('log-probabilities differ by little and without a sign', async () => {
+      const score = async (model: EngineModel) =>
+        (await model.score({ ...requestOf(model), gatherIds })).gathered
+      const [found, expected] = [await score(models.native), await score(models.exact)]
+      const gaps = [...found].map((value, i) => value - (expected[i] ?? NaN))
+      const mean = gaps.reduce((sum, gap) => sum + gap, 0) / gaps.length
+      const size = gaps.reduce((sum, gap) => sum + Math.abs(gap), 0) / gaps.length
+      expect(size).toBeLessThan(0.05)
+      expect(Math.abs(mean)).toBeLessThan(0.02)
+    })
+
+    it('one and two threads give the same bytes', async () => {
+      const bytes = async (threads: number): Promise<Buffer> => {
+        native.setThreads(threads)
+        const { gradients } = await backward(models.native)
+        return Buffer.concat(
+          gradients.tensors.flatMap(({ a, b }) => [Buffer.from(a.buffer), Buffer.from(b.buffer)]),
+        )
+      }
+      const one = await bytes(1)
+      expect(one.equals(await bytes(2))).toBe(true)
+    })
+
+    it('an adapter of a higher rank and a changed one are packed again', async () => {
+      const model = models.native
+      const base = requestOf(model)
+      const wide = model.createAdapter({ rank: 24, alpha: 48, seed: 2 })
+      const [before, fresh] = [
+        await model.score(base),
+        await model.score({ ...base, adapter: wide }),
+      ]
+      wide.tensors.forEach(({ b }) => b.fill(0.01))
+      wide.revision += 1
+      const changed = await model.score({ ...base, adapter: wide })
+      const plain = await model.score({ ...base, adapter: null })
+      expect([...fresh.sampled]).toEqual([...plain.sampled])
+      expect([...changed.sampled]).not.toEqual([...fresh.sampled])
+      expect([...(await model.score(base)).sampled]).toEqual([...before.sampled])
+    })
+
+    it('ten rounds leave no handle behind', async () => {
+      await backward(models.native)
+      const handles = native.liveHandles()
+      for (let round = 0; round < 10; round += 1) await backward(models.native)
+      expect(native.liveHandles()).toBe(handles)
+    })
+  },
+)
+
+function compare(found: Float32Array, expected: Float32Array) {
+  let [difference, norm, along] = [0, 0, 0]
+  expected.forEach((value, i) => {
+    const gap = (found[i] ?? NaN) - value
+    difference += gap ** 2
+    norm += value ** 2
+    along += gap * value
+  })
+  return { difference: Math.sqrt(difference), norm: Math.sqrt(norm), along }
+}
