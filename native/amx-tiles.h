@@ -80,7 +80,7 @@ static void own_packInputs(const struct product *c, int64_t first, int64_t count
     for (int64_t b = 0; b < blocks; b++, to += blockPairs) {
       const int64_t left = t < count ? smaller(32, columns - b * 32) : 0;
       if (left < 32) memset(to, 0, 64);
-      if (left > 0) bf16Row((uint16_t *)to, from + b * 32, left);
+      if (left > 0) bf16Row((uint16_t *)to, from + b * 32, left, c->lowInputs);
     }
   }
 }

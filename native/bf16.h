@@ -6,6 +6,13 @@ INLINE uint16_t toBf16(float value) {
   return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
+INLINE uint16_t lowBf16(float value) {
+  const uint32_t bits = (uint32_t)toBf16(value) << 16;
+  float high;
+  memcpy(&high, &bits, sizeof high);
+  return toBf16(value - high);
+}
+
 #define NAME(x) JOIN(own_, x)
 #define ELEMENT uint16_t
 #define STEP 2
@@ -23,6 +30,6 @@ INLINE uint16_t toBf16(float value) {
 #define LOAD_WEIGHTS(p) LOAD_BF16(p)
 #define SPREAD(p) SPREAD_BF16(p)
 #define MULTIPLY_ADD(sum, w, x) DOT_BF16(sum, w, x)
-#define CONVERT(v) toBf16(v)
-#define CONVERT_ROW(to, from, k) BF16_ROW((uint16_t *)(to), from, k)
+#define CONVERT(v, low) ((low) ? lowBf16(v) : toBf16(v))
+#define CONVERT_ROW(to, from, k, low) BF16_ROW((uint16_t *)(to), from, k, low)
 #include "product.h"

@@ -49,7 +49,8 @@ struct product {
   char *scratch;
   size_t xStride, yStride; // bytes between tokens
   int64_t n, k, tokens;
-  int add; // whether y holds a first part of the sum
+  int add;       // whether y holds a first part of the sum
+  int lowInputs; // multiply what rounding took from x
 };
 
 INLINE int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -68,8 +69,8 @@ INLINE int64_t ceilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 #define LOAD_WEIGHTS(p) LOAD(p)
 #define SPREAD(p) SPREAD_FLOAT(p)
 #define MULTIPLY_ADD(sum, w, x) FUSED(sum, w, x)
-#define CONVERT(v) (v)
-#define CONVERT_ROW(to, from, k) memcpy(to, from, (size_t)(k) * sizeof(float))
+#define CONVERT(v, low) (v)
+#define CONVERT_ROW(to, from, k, low) memcpy(to, from, (size_t)(k) * sizeof(float))
 #include "product.h"
 #undef NAME
 #undef ELEMENT
@@ -97,7 +98,18 @@ EXPORT int64_t hone_packed_bytes(int64_t n, int64_t k) { return MAIN(packedBytes
 
 // Packs rows [first, first + count) of a matrix [n, k] given as f32.
 EXPORT void hone_pack(void *panels, const float *rows, int64_t n, int64_t k, int64_t first, int64_t count) {
-  MAIN(pack)(panels, rows, n, k, first, count);
+  MAIN(pack)(panels, rows, n, k, first, count, 0);
+}
+
+#ifdef OWN_ELEMENT
+EXPORT int hone_rounds(void) { return 1; }
+#else
+EXPORT int hone_rounds(void) { return 0; }
+#endif
+
+// Packs what rounding took from the rows; only where the elements are rounded.
+EXPORT void hone_pack_low(void *panels, const float *rows, int64_t n, int64_t k, int64_t first, int64_t count) {
+  MAIN(pack)(panels, rows, n, k, first, count, 1);
 }
 
 // Panels [first, first + count) of the transposed matrix [k, n] from the panels of [n, k].
@@ -116,19 +128,28 @@ static char *scratchOf(const struct ggml_tensor *scratch, int ith, int *nth) {
 #define END()
 #endif
 
-// dst [N, T] = W x (+ E h); sources: scratch, panels of W, x, and optionally panels of E, h.
+// dst [N, T] = W x (+ E h); sources: scratch, and for each product its panels, x and the panels of what rounding
+// took from the weights. Those equal to the panels mean: rounded factors suffice. Otherwise the parts
+// high · high + high · low + low · high leave 2⁻¹⁶ of rounding.
 EXPORT void hone_product(struct ggml_tensor *dst, int ith, int nth, void *unused) {
   (void)unused;
   char *scratch = scratchOf(dst->src[0], ith, &nth);
   if (scratch == NULL) return;
   BEGIN();
   for (int part = 0; part < 2; part++) {
-    const struct ggml_tensor *panels = dst->src[1 + 2 * part], *x = dst->src[2 + 2 * part];
-    if (panels == NULL) break;
-    const struct product call = {
-        .panels = panels->data, .x = x->data, .y = dst->data, .scratch = scratch,
-        .xStride = x->nb[1], .yStride = dst->nb[1],
-        .n = dst->ne[0], .k = x->ne[0], .tokens = dst->ne[1], .add = part};
+    const struct ggml_tensor *const *factors = (const struct ggml_tensor *const *)dst->src + 1 + 3 * part;
+    if (factors[0] == NULL) break;
+    struct product call = {
+        .panels = factors[0]->data, .x = factors[1]->data, .y = dst->data, .scratch = scratch,
+        .xStride = factors[1]->nb[1], .yStride = dst->nb[1],
+        .n = dst->ne[0], .k = factors[1]->ne[0], .tokens = dst->ne[1], .add = part};
+    MAIN(product)(&call, ith, nth);
+    if (factors[2]->data == factors[0]->data) continue;
+    call.add = 1;
+    call.lowInputs = 1;
+    MAIN(product)(&call, ith, nth);
+    call.lowInputs = 0;
+    call.panels = factors[2]->data;
     MAIN(product)(&call, ith, nth);
   }
   END();

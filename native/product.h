@@ -82,7 +82,7 @@ static void NAME(packInputs)(const struct product *c, int64_t first, int64_t cou
     for (int64_t i = 0; i < tokens; i++) {
       const float *from = (const float *)(c->x + (size_t)(first + t + i) * c->xStride) + k0;
       row[steps - 1] = 0;
-      CONVERT_ROW(row, from, columns);
+      CONVERT_ROW(row, from, columns, c->lowInputs);
       for (int64_t s = 0; s < steps; s++) to[s * tokens + i] = row[s];
     }
     to += steps * tokens;
@@ -129,7 +129,7 @@ INLINE ELEMENT *NAME(place)(ELEMENT *panels, int64_t row, int64_t kPadded) {
   return panels + row / panelRows * panelRows * kPadded + row % panelRows * STEP;
 }
 
-MAYBE_UNUSED static void NAME(pack)(void *panels, const float *rows, int64_t n, int64_t k, int64_t first, int64_t count) {
+MAYBE_UNUSED static void NAME(pack)(void *panels, const float *rows, int64_t n, int64_t k, int64_t first, int64_t count, int low) {
   const int64_t kPadded = NAME(padded)(k);
   // The last call also clears the rows that fill the last panel.
   const int64_t end = first + count == n ? ceilDivide(n, panelRows) * panelRows : first + count;
@@ -137,7 +137,7 @@ MAYBE_UNUSED static void NAME(pack)(void *panels, const float *rows, int64_t n, 
     ELEMENT *to = NAME(place)(panels, row, kPadded);
     for (int64_t i = 0; i < kPadded; i++)
       to[i / STEP * panelRows * STEP + i % STEP] =
-          row < n && i < k ? CONVERT(rows[(row - first) * k + i]) : (ELEMENT)0;
+          row < n && i < k ? CONVERT(rows[(row - first) * k + i], low) : (ELEMENT)0;
   }
 }
 

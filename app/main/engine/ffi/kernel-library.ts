@@ -9,6 +9,8 @@ import type { Scope } from './scope.ts'
 /** Where a packed matrix [rows, columns] lives. */
 export interface Panels {
   readonly slot: Slot
+  /** What rounding took from the numbers, packed likewise; null = not kept, or nothing is rounded. */
+  readonly low: Slot | null
   readonly rows: number
   readonly columns: number
 }
@@ -25,6 +27,7 @@ interface Functions {
   readonly panelRows: number
   readonly packedBytes: SizeFunction
   readonly pack: PackFunction
+  readonly packLow: PackFunction
   readonly transpose: PackFunction
 }
 
@@ -41,6 +44,8 @@ export class Kernels implements Disposable {
   readonly scratch: Slot
   /** False where another variant is faster on this processor. */
   readonly preferred: boolean
+  /** Whether packed numbers are rounded to bf16. */
+  readonly rounds: boolean
   /** How many times as fast as ggml's f32 products these are at least. */
   readonly speedup: number
   readonly #functions: Functions
@@ -55,6 +60,7 @@ export class Kernels implements Disposable {
       outer: operator('hone_outer'),
     }
     this.preferred = library.func('int hone_preferred()')() !== 0
+    this.rounds = library.func('int hone_rounds()')() !== 0
     this.speedup = Number(library.func('int hone_speedup()')())
     this.#functions = bindHelpers(library)
     const floats = Number(library.func('int64_t hone_scratch_bytes()')()) / 4
@@ -73,10 +79,19 @@ export class Kernels implements Disposable {
     return new Kernels(file.name, library, runtime)
   }
 
-  /** Plans the place of a packed matrix. */
-  plan(arena: Arena, rows: number, columns: number): Panels {
-    const bytes = Number(this.#functions.packedBytes(rows, columns))
-    return { slot: arena.plan([bytes / 4]), rows, columns }
+  /**
+   * Plans the place of a packed matrix. `exact` products cost three rounded ones where numbers are rounded, and
+   * differ from f32 by 1e-5 instead of 2.4e-3.
+   */
+  plan(
+    arena: Arena,
+    [rows, columns]: readonly [number, number],
+    exact: 'exact' | 'rounded',
+  ): Panels {
+    const shape = [Number(this.#functions.packedBytes(rows, columns)) / 4]
+    const slot = arena.plan(shape)
+    const low = this.rounds && exact === 'exact' ? arena.plan(shape) : null
+    return { slot, low, rows, columns }
   }
 
   /** Packs rows from `first` on; the last rows must be packed too before the matrix is used. */
@@ -85,14 +100,16 @@ export class Kernels implements Disposable {
     if (!Number.isInteger(count) || first + count > to.rows) {
       throw new Error(`${values.length} values at ${first} do not fit [${to.rows}, ${to.columns}]`)
     }
-    const { rows, columns } = to
-    this.#functions.pack(addressOfSlot(to.slot), values, rows, columns, first, count)
+    const { slot, low, rows, columns } = to
+    const { pack, packLow } = this.#functions
+    pack(addressOfSlot(slot), values, rows, columns, first, count)
+    if (low !== null) packLow(addressOfSlot(low), values, rows, columns, first, count)
   }
 
   /** Packs the transposed matrix piece by piece, one for each step of the generator. */
   *transpose(from: Panels, to: Panels): Generator<undefined> {
-    if (from.rows !== to.columns || from.columns !== to.rows) {
-      throw new Error('the panels are not those of transposed matrices')
+    if (from.rows !== to.columns || from.columns !== to.rows || to.low !== null) {
+      throw new Error('the panels are not those of transposed, rounded matrices')
     }
     const { panelRows } = this.#functions
     const panels = Math.ceil(to.rows / panelRows)
@@ -121,6 +138,7 @@ function bindHelpers(library: ReturnType<typeof koffi.load>): Functions {
       'int64_t hone_packed_bytes(int64_t rows, int64_t columns)',
     ) as SizeFunction,
     pack: pack('hone_pack'),
+    packLow: pack('hone_pack_low'),
     transpose: pack('hone_transpose'),
   }
 }

@@ -30,8 +30,14 @@ export function packedProduct(
       throw new Error(`packedProduct cannot take ${shape} and [${x.shape.join(', ')}]`)
     }
   }
-  const sources = parts.flatMap(({ panels, x }) => [g.leaf(panels.slot), x])
-  const columns = parts.reduce((sum, part) => sum + part.panels.columns, 0)
+  const sources = parts.flatMap(({ panels, x }) => {
+    const high = g.leaf(panels.slot)
+    return [high, x, panels.low === null ? high : g.leaf(panels.low)]
+  })
+  const columns = parts.reduce(
+    (sum, { panels }) => sum + panels.columns * (panels.low === null ? 1 : 3),
+    0,
+  )
   return custom(g, {
     operator: kernels.operators.product,
     shape: [rows, T],

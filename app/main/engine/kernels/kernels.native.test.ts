@@ -49,6 +49,7 @@ interface Size {
   readonly tokens: number
   /** Columns of the second factor; 0 = none. */
   readonly p: number
+  readonly exact?: 'exact'
 }
 
 function plainProduct(
@@ -75,10 +76,10 @@ async function runProduct(
   size: Size,
   data: Readonly<Record<'w' | 'x' | 'e' | 'h', Float32Array>>,
 ): Promise<Float32Array> {
-  const { n, k, tokens, p } = size
+  const { n, k, tokens, p, exact = 'rounded' } = size
   using arena = new Arena(runtime)
-  const panels = kernels.plan(arena, n, k)
-  const extra = p === 0 ? null : kernels.plan(arena, n, p)
+  const panels = kernels.plan(arena, [n, k], exact)
+  const extra = p === 0 ? null : kernels.plan(arena, [n, p], exact)
   const slots = {
     x: arena.plan([k, tokens]),
     h: arena.plan([Math.max(1, p), tokens]),
@@ -136,6 +137,12 @@ describe.each(runnable.map((kernels) => [kernels.name, kernels] as const))('%s',
     expect(relativeDifference(found, plainProduct(size, data))).toBeLessThan(bound(kernels))
   })
 
+  it.each(sizes)('exact: n $n, k $k, $tokens tokens, p $p agree to 1e-5', async (size) => {
+    const data = dataOf(size)
+    const found = await runProduct(kernels, { ...size, exact: 'exact' }, data)
+    expect(relativeDifference(found, plainProduct(size, data))).toBeLessThan(1e-5)
+  })
+
   it('the differences have no sign', async () => {
     const size = { n: 256, k: 576, tokens: 64, p: 16 }
     const data = dataOf(size)
@@ -166,8 +173,8 @@ describe.each(runnable.map((kernels) => [kernels.name, kernels] as const))('%s',
     const { w } = dataOf({ n, k, tokens, p: 0 })
     const x = random(5, n * tokens)
     using arena = new Arena(runtime)
-    const panels = kernels.plan(arena, n, k)
-    const transposed = kernels.plan(arena, k, n)
+    const panels = kernels.plan(arena, [n, k], 'rounded')
+    const transposed = kernels.plan(arena, [k, n], 'rounded')
     const [input, output] = [arena.plan([n, tokens]), arena.plan([k, tokens])]
     arena.commit('a test')
     kernels.pack(panels, w, 0)
@@ -213,7 +220,7 @@ describe.each(runnable.map((kernels) => [kernels.name, kernels] as const))('%s',
 
   it('a product that does not fit is refused before ggml sees it', () => {
     using arena = new Arena(runtime)
-    const panels = kernels.plan(arena, 8, 4)
+    const panels = kernels.plan(arena, [8, 4], 'rounded')
     const x = arena.plan([5, 2])
     arena.commit('a test')
     using g = new Graph(runtime)

@@ -17,8 +17,11 @@ const gatherIds = Int32Array.from(reference.case.gatherIds)
 const native = await openEngine({ threads: 2, precision: 'native' })
 const { kernels, kernelsReason } = native.backend
 
-/** Both factors of every product round to bf16 at 2⁻⁹; thirty layers add that up to one to two percent. */
-const bounds = { loss: 5e-3, gradient: 3e-2 }
+/**
+ * Forward products are exact to 1e-5 of f32. Backward ones round both factors to bf16 where the kernels do: found
+ * 7e-7 in the loss, 0.75 % in the whole gradient, 2.6 % in the worst of its 420 tensors.
+ */
+const bounds = { loss: 1e-4, gradient: 1.5e-2, tensor: 4e-2 }
 
 afterAll(async () => {
   await native[Symbol.asyncDispose]()
@@ -74,16 +77,18 @@ describe.skipIf(modelPath === null || kernels === null)(
     function expectNear(found: AdapterGradients, expected: AdapterGradients): void {
       const adapter = adapterOf(models.exact)
       const wanted = halvesOf(adapter, expected.tensors)
-      let [alongside, total] = [0, 0]
+      let [alongside, total, apart] = [0, 0, 0]
       halvesOf(adapter, found.tensors).forEach(({ name, values }, i) => {
         const truth = wanted[i]?.values ?? new Float32Array(0)
         const { difference, norm, along } = compare(values, truth)
-        expect(difference / norm, name).toBeLessThan(bounds.gradient)
+        expect(difference / norm, name).toBeLessThan(bounds.tensor)
         alongside += along
         total += norm ** 2
+        apart += difference ** 2
       })
       // Rounding turns gradients a little; it neither shortens nor lengthens them.
-      expect(Math.abs(alongside / total)).toBeLessThan(2e-3)
+      expect(Math.abs(alongside / total)).toBeLessThan(3e-3)
+      expect(Math.sqrt(apart / total)).toBeLessThan(bounds.gradient)
     }
 
     it('the loss and the gradient of every pair stay within the bounds', async () => {
@@ -94,7 +99,7 @@ describe.skipIf(modelPath === null || kernels === null)(
 
     it('the divergence from the base and its gradients stay within the bounds', async () => {
       const [found, expected] = [await klBackward(models.native), await klBackward(models.exact)]
-      expect(Math.abs(found.kl / expected.kl - 1)).toBeLessThan(3e-2)
+      expect(Math.abs(found.kl / expected.kl - 1)).toBeLessThan(bounds.loss)
       expectNear(found.gradients, expected.gradients)
     })
 
@@ -105,8 +110,8 @@ describe.skipIf(modelPath === null || kernels === null)(
       const gaps = [...found].map((value, i) => value - (expected[i] ?? NaN))
       const mean = gaps.reduce((sum, gap) => sum + gap, 0) / gaps.length
       const size = gaps.reduce((sum, gap) => sum + Math.abs(gap), 0) / gaps.length
-      expect(size).toBeLessThan(0.05)
-      expect(Math.abs(mean)).toBeLessThan(0.02)
+      expect(size).toBeLessThan(1e-3)
+      expect(Math.abs(mean)).toBeLessThan(2e-4)
     })
 
     it('one and two threads give the same bytes', async () => {

@@ -59,7 +59,7 @@ async function selfTest(runtime: Runtime, kernels: Kernels): Promise<number> {
   const { rows, columns, tokens } = size
   const plain = arena.plan([columns, rows])
   const input = arena.plan([columns, tokens])
-  const panels = kernels.plan(arena, rows, columns)
+  const panels = kernels.plan(arena, [rows, columns], 'rounded')
   const outputs = [arena.plan([rows, tokens]), arena.plan([rows, tokens])] as const
   arena.commit("the kernels' test")
   const random = seededRandom(7)

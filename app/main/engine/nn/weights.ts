@@ -80,7 +80,11 @@ export function planWeights(arena: Arena, info: ModelInfo, options: WeightOption
   const packedHead =
     kernels === null
       ? null
-      : { kernels, panels: kernels.plan(arena, info.vocabulary, info.width), transposed: null }
+      : {
+          kernels,
+          panels: kernels.plan(arena, [info.vocabulary, info.width], 'exact'),
+          transposed: null,
+        }
   return { layers, embedding, outputNorm, head, packedHead, paddedRank }
 }
 
@@ -122,12 +126,12 @@ function planPacked(
   return {
     kind: 'packed',
     kernels,
-    weight: kernels.plan(arena, outFeatures, inFeatures),
+    weight: kernels.plan(arena, [outFeatures, inFeatures], 'exact'),
     transposed: null,
-    a: kernels.plan(arena, rank, inFeatures),
-    aT: kernels.plan(arena, inFeatures, rank),
-    b: kernels.plan(arena, outFeatures, rank),
-    bT: kernels.plan(arena, rank, outFeatures),
+    a: kernels.plan(arena, [rank, inFeatures], 'exact'),
+    aT: kernels.plan(arena, [inFeatures, rank], 'rounded'),
+    b: kernels.plan(arena, [outFeatures, rank], 'exact'),
+    bT: kernels.plan(arena, [rank, outFeatures], 'rounded'),
   }
 }
 
@@ -136,7 +140,7 @@ export function planTransposed(arena: Arena, weights: ModelWeights): ModelWeight
   const transpose = (group: LinearGroup): LinearGroup => {
     const { inFeatures, outFeatures, factors } = group
     if (factors.kind === 'packed') {
-      const transposed = factors.kernels.plan(arena, inFeatures, outFeatures)
+      const transposed = factors.kernels.plan(arena, [inFeatures, outFeatures], 'rounded')
       return { ...group, factors: { ...factors, transposed } }
     }
     const rank = group.paddedRank * group.members.length
@@ -159,7 +163,7 @@ export function planTransposed(arena: Arena, weights: ModelWeights): ModelWeight
 
 function transposedHead(arena: Arena, head: PackedHead): PackedHead {
   const { rows, columns } = head.panels
-  return { ...head, transposed: head.kernels.plan(arena, columns, rows) }
+  return { ...head, transposed: head.kernels.plan(arena, [columns, rows], 'rounded') }
 }
 
 export interface Source {

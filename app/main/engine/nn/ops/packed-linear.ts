@@ -1,6 +1,7 @@
 // The group of linear.ts on our own kernels: weights and the adapter's pairs are packed matrices, the adapter's
 // part is added inside the product:  h = A x,  y = W x + (s B) h;  dh = (s B)ᵀ dy,  dx = Wᵀ dy + Aᵀ dh.
-// (s B) of all members is block-diagonal, like their A below one another.
+// Forward products are exact to 1e-5, so that losses and divergences can be compared with f32; where the kernels
+// round, backward ones are rounded to bf16. (s B) of all members is block-diagonal, like their A below one another.
 import {
   ops,
   type Graph,
@@ -77,7 +78,8 @@ function productInto(
 ): Tensor {
   const [main, extra] = call.factors
   const T = main.x.shape[1]
-  const perToken = (main.panels.rows * main.panels.columns) / kernels.speedup
+  const times = main.panels.low === null ? 1 : 3
+  const perToken = (times * main.panels.rows * main.panels.columns) / kernels.speedup
   const step = Math.max(16, Math.floor(productBudget / perToken / 16) * 16)
   if (step >= T) return g.into(call.output, ops.packedProduct(g, kernels, call.factors))
   const whole = g.leaf(call.output)
