@@ -39,6 +39,8 @@ enum {
   // Columns packed together: 96 × 4 KiB stay in a second-level cache of 1 MiB beside a panel.
   blockBytes = 4096,
   scratchBytes = blockTokens * blockBytes,
+  // Panels that a product of two inputs packs at once.
+  matmulBytes = 1 << 19,
 };
 
 // A product y[t][n] (+)= Σ_k w[n][k] · x[t][k].
@@ -92,7 +94,9 @@ INLINE int64_t ceilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 #define MAIN(x) JOIN(f32_, x)
 #endif
 
-EXPORT int64_t hone_scratch_bytes(void) { return scratchBytes; }
+EXPORT int64_t hone_scratch_bytes(void) { return scratchBytes + matmulBytes; }
+// Largest k of hone_matmul.
+EXPORT int64_t hone_matmul_columns(void) { return matmulBytes / (panelRows * (int64_t)sizeof(float)); }
 EXPORT int64_t hone_panel_rows(void) { return panelRows; }
 EXPORT int64_t hone_packed_bytes(int64_t n, int64_t k) { return MAIN(packedBytes)(n, k); }
 
@@ -184,5 +188,36 @@ EXPORT void hone_outer(struct ggml_tensor *dst, int ith, int nth, void *unused) 
         f32_anyTile(&tile, smaller(TILE_TOKENS, n - first));
       }
     }
+  }
+}
+
+// dst [n, m, q] = a [k, n, q] · b [k, m, q] in f32, a packed on the way; sources: scratch, a, b.
+// Threads take equal parts of the (q, panel) pairs; several panels share the packed inputs.
+EXPORT void hone_matmul(struct ggml_tensor *dst, int ith, int nth, void *unused) {
+  (void)unused;
+  char *scratch = scratchOf(dst->src[0], ith, &nth);
+  if (scratch == NULL) return;
+  const struct ggml_tensor *a = dst->src[1], *b = dst->src[2];
+  const int64_t k = a->ne[0], n = dst->ne[0], panels = ceilDivide(n, panelRows);
+  const int64_t atOnce = matmulBytes / (panelRows * k * (int64_t)sizeof(float));
+  const int64_t end = panels * dst->ne[2] * (ith + 1) / nth;
+  float *const packed = (float *)(scratch + scratchBytes);
+  int64_t at = panels * dst->ne[2] * ith / nth;
+  while (at < end) {
+    const int64_t q = at / panels, first = at % panels;
+    const int64_t count = smaller(smaller(atOnce, panels - first), end - at);
+    const int64_t rows = smaller(count * panelRows, n - first * panelRows);
+    const char *from = a->data + (size_t)q * a->nb[2] + (size_t)(first * panelRows) * a->nb[1];
+    for (int64_t row = 0; row < count * panelRows; row++) {
+      const float *values = (const float *)(from + (size_t)row * a->nb[1]);
+      float *to = packed + row / panelRows * panelRows * k + row % panelRows;
+      for (int64_t i = 0; i < k; i++) to[i * panelRows] = row < rows ? values[i] : 0;
+    }
+    const struct product call = {
+        .panels = (const char *)packed, .x = b->data + (size_t)q * b->nb[2], .scratch = scratch,
+        .y = dst->data + (size_t)q * dst->nb[2] + (size_t)(first * panelRows) * sizeof(float),
+        .xStride = b->nb[1], .yStride = dst->nb[1], .n = rows, .k = k, .tokens = dst->ne[1]};
+    f32_product(&call, 0, 1);
+    at += count;
   }
 }

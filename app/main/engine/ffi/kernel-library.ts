@@ -39,7 +39,7 @@ const workers = 32
 
 export class Kernels implements Disposable {
   readonly name: string
-  readonly operators: Readonly<Record<'product' | 'outer', Operator>>
+  readonly operators: Readonly<Record<'product' | 'outer' | 'matmul', Operator>>
   /** Packing space of every thread, [bytes / 4, workers]. */
   readonly scratch: Slot
   /** False where another variant is faster on this processor. */
@@ -48,6 +48,8 @@ export class Kernels implements Disposable {
   readonly rounds: boolean
   /** How many times as fast as ggml's f32 products these are at least. */
   readonly speedup: number
+  /** Largest inner size of a product of two inputs. */
+  readonly matMulColumns: number
   readonly #functions: Functions
   readonly #scope: Scope
 
@@ -58,9 +60,11 @@ export class Kernels implements Disposable {
     this.operators = {
       product: operator('hone_product'),
       outer: operator('hone_outer'),
+      matmul: operator('hone_matmul'),
     }
     this.preferred = library.func('int hone_preferred()')() !== 0
     this.rounds = library.func('int hone_rounds()')() !== 0
+    this.matMulColumns = Number(library.func('int64_t hone_matmul_columns()')())
     this.speedup = Number(library.func('int hone_speedup()')())
     this.#functions = bindHelpers(library)
     const floats = Number(library.func('int64_t hone_scratch_bytes()')()) / 4

@@ -2,6 +2,7 @@
 import { GGML_TYPE_F32 } from './ggml.gen.ts'
 import type { Graph } from './graph.ts'
 import type { Kernels, Panels } from './kernel-library.ts'
+import { mulMat } from './raw-ops.ts'
 import { addressOf, elementBytes, makeTensor, shapeOf, type Tensor } from './tensor.ts'
 
 /** GGML_N_TASKS_MAX: as many tasks as there are threads. */
@@ -58,9 +59,27 @@ export function packedOuter(g: Graph, kernels: Kernels, [a, b]: readonly [Tensor
   return custom(g, { operator: kernels.operators.outer, shape, sources, cost })
 }
 
+/** ggml's mulMat of two inputs, a [k, n, q], b [k, m, q] → [n, m, q], in f32; ggml itself where k is too large. */
+export function nativeMatMul(
+  g: Graph,
+  kernels: Kernels,
+  [a, b]: readonly [Tensor, Tensor],
+): Tensor {
+  const packed = [a, b].every((x) => x.strides[0] === elementBytes && x.shape[3] === 1)
+  const fits = a.shape[0] === b.shape[0] && a.shape[2] === b.shape[2]
+  if (!packed || !fits || a.shape[0] > kernels.matMulColumns) return mulMat(g, a, b)
+  const shape = [a.shape[1], b.shape[1], b.shape[2]] as const
+  return custom(g, {
+    operator: kernels.operators.matmul,
+    shape,
+    sources: [g.leaf(kernels.scratch), a, b],
+    cost: shape[0] * shape[1] * shape[2] * a.shape[0],
+  })
+}
+
 interface CustomCall {
   readonly operator: Kernels['operators']['product']
-  readonly shape: readonly [number, number]
+  readonly shape: readonly [number, number, number?]
   readonly sources: readonly Tensor[]
   readonly cost: number
 }
@@ -72,7 +91,7 @@ function custom(g: Graph, { operator, shape, sources, cost }: CustomCall): Tenso
     GGML_TYPE_F32,
     shape[0],
     shape[1],
-    1,
+    shape[2] ?? 1,
     1,
     addresses,
     addresses.length,
@@ -80,5 +99,5 @@ function custom(g: Graph, { operator, shape, sources, cost }: CustomCall): Tenso
     allThreads,
     null,
   )
-  return g.append(makeTensor(address, { shape: shapeOf(...shape) }), cost)
+  return g.append(makeTensor(address, { shape: shapeOf(shape[0], shape[1], shape[2] ?? 1) }), cost)
 }

@@ -218,6 +218,43 @@ describe.each(runnable.map((kernels) => [kernels.name, kernels] as const))('%s',
     expect(relativeDifference(found, expected)).toBeLessThan(1e-5)
   })
 
+  it.each([
+    { k: 64, n: 128, m: 384, q: 3 },
+    { k: 64, n: 50, m: 7, q: 1 },
+    { k: 130, n: 64, m: 96, q: 2 },
+    // Too long for the kernel: ggml computes it.
+    { k: 5000, n: 3, m: 4, q: 2 },
+  ])('products of two inputs, k $k, n $n, m $m, $q of them', async ({ k, n, m, q }) => {
+    const [a, b] = [random(8, k * (n + 2) * q), random(9, k * m * q)]
+    using arena = new Arena(runtime)
+    const slots = [arena.plan([k, n + 2, q]), arena.plan([k, m, q]), arena.plan([n, m, q])] as const
+    arena.commit('a test')
+    const run = async (threads: number): Promise<Float32Array> => {
+      runtime.setThreads(threads)
+      using g = new Graph(runtime)
+      const [left, right] = [g.leaf(slots[0]), g.leaf(slots[1])]
+      runtime.write(left, a)
+      runtime.write(right, b)
+      // A view with longer strides, as the blocks of attention have them.
+      const rows = ops.view(g, left, { shape: [k, n, q] })
+      g.into(slots[2], ops.nativeMatMul(g, kernels, [rows, right]))
+      await g.run(allocator, pacer)
+      return runtime.read(g.leaf(slots[2]), new Float32Array(n * m * q))
+    }
+    const expected = new Float32Array(n * m * q).map((_value, i) => {
+      const [row, column, at] = [i % n, Math.floor(i / n) % m, Math.floor(i / (n * m))]
+      let sum = 0
+      for (let j = 0; j < k; j += 1) {
+        sum += (a[(at * (n + 2) + row) * k + j] ?? NaN) * (b[(at * m + column) * k + j] ?? NaN)
+      }
+      return sum
+    })
+    const found = await run(2)
+    expect(relativeDifference(found, expected)).toBeLessThan(1e-5)
+    expect(Buffer.from(found.buffer).equals(Buffer.from((await run(1)).buffer))).toBe(true)
+    runtime.setThreads(2)
+  })
+
   it('a product that does not fit is refused before ggml sees it', () => {
     using arena = new Arena(runtime)
     const panels = kernels.plan(arena, [8, 4], 'rounded')

@@ -60,6 +60,7 @@ function layerCall(pass: Pass, layer: number): LayerCall {
     slots: layerAt(plan.layers, layer),
     scratch: plan.scratch,
     withAdapter: adapter !== null,
+    kernels: weights.packedHead?.kernels ?? null,
   }
 }
 
