@@ -10,6 +10,7 @@ import {
 } from '../../../test/support/learning-bench.ts'
 import { demonstrationSample, turnSample } from '../../../test/support/samples.ts'
 import type { Verdict } from '../../shared/contract/prm.ts'
+import type { TrainEvent, TrainRequest } from '../../shared/contract/trainer.ts'
 import type { Sample } from '../../shared/domain/training.ts'
 import { AppError } from '../../shared/errors.ts'
 import { createLearningLoop } from './loop.ts'
@@ -17,6 +18,8 @@ import { createLearningLoop } from './loop.ts'
 interface LoopOptions extends BenchOptions {
   readonly unavailable?: () => string | null
 }
+
+const atWork: readonly string[] = ['practising', 'training', 'checking', 'swapping']
 
 async function looping(options: LoopOptions = {}) {
   const { unavailable = () => null, ...rest } = options
@@ -39,9 +42,7 @@ async function looping(options: LoopOptions = {}) {
     },
     /** Until the piece of work that goes on has ended. */
     async idle(): Promise<void> {
-      while (loop.status().phase !== 'idle' && bench.events.length < 500) {
-        if (!['training', 'checking', 'swapping', 'practising'].includes(loop.status().phase))
-          return
+      while (atWork.includes(loop.status().phase)) {
         await new Promise((resolve) => setImmediate(resolve))
       }
     },
@@ -56,19 +57,16 @@ async function looping(options: LoopOptions = {}) {
 /** Goes on only when the test says so, and ends when it is told to stop. */
 function held(): { readonly train: Train; readonly go: () => void } {
   const gate = Promise.withResolvers<void>()
-  return {
-    go: gate.resolve,
-    train: async function* (request, signal) {
-      yield { kind: 'phase', phase: 'loading' }
-      await Promise.race([
-        gate.promise,
-        new Promise((_, reject) =>
-          signal?.addEventListener('abort', () => reject(new AppError('cancelled', 'stopped'))),
-        ),
-      ])
-      yield* trainedOnAll(request)
-    },
+  async function* train(request: TrainRequest, signal: AbortSignal | undefined) {
+    const phase: TrainEvent = { kind: 'phase', phase: 'loading' }
+    yield phase
+    const stopped = new Promise<never>((_, reject) => {
+      signal?.addEventListener('abort', () => reject(new AppError('cancelled', 'stopped')))
+    })
+    await Promise.race([gate.promise, stopped])
+    yield* trainedOnAll(request)
   }
+  return { go: gate.resolve, train }
 }
 
 describe('a run is due', () => {
