@@ -204,6 +204,7 @@ async function composeCore(options: ComposeOptions): Promise<Core> {
   const store = openStore({ dataDir: options.dataDir })
   const log = openLog(options.dataDir)
   store.closeInterrupted()
+  store.closeInterruptedRuns()
   const cores = availableParallelism()
   const threads = Math.max(1, cores - 1)
   const serving = await startPolicy(options, threads)

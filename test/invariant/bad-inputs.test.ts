@@ -172,17 +172,17 @@ describe.skipIf(modelPath === null)('messages to the default model (needs its fi
   })
 
   it.each([
-    ['empty', '', 'invalid-input', 'The message is empty.'],
-    ['of spaces', ' \n\t ', 'invalid-input', 'The message is empty.'],
-    [
-      'of a megabyte',
-      'word '.repeat(200_000),
-      'too-large',
-      'The message has 1000000 characters; at most 200000 can be sent.',
-    ],
+    { name: 'empty', text: '', code: 'invalid-input', message: 'The message is empty.' },
+    { name: 'of spaces', text: ' \n\t ', code: 'invalid-input', message: 'The message is empty.' },
+    {
+      name: 'of a megabyte',
+      text: 'word '.repeat(200_000),
+      code: 'too-large',
+      message: 'The message has 1000000 characters; at most 200000 can be sent.',
+    },
   ])(
-    'that are %s are refused with the reason, and nothing is stored',
-    async (_, text, code, message) => {
+    'that are $name are refused with the reason, and nothing is stored',
+    async ({ text, code, message }) => {
       const { id: chatId } = await client.chats.create()
       await expect(client.chat.send({ chatId, text })).rejects.toMatchObject({ code, message })
       expect((await client.chats.view({ chatId })).messages).toEqual([])
