@@ -25,6 +25,7 @@ import {
 } from './learning/index.ts'
 import { openPolicy, type Policy } from './policy/index.ts'
 import { judgeHandlers } from './judge-handlers.ts'
+import { openLog, type Log } from './log.ts'
 import { learningRules } from './learning-rules.ts'
 import { loadResources } from './resources.ts'
 import type { Services } from './rpc/index.ts'
@@ -185,6 +186,7 @@ async function exportVersion(
 }
 
 interface Core {
+  readonly log: Log
   readonly store: Store
   readonly events: EventPublisher<{ app: AppEvent }>
   readonly serving: Serving
@@ -200,10 +202,13 @@ interface Core {
 /** Store, policy, governor and the two workers. */
 async function composeCore(options: ComposeOptions): Promise<Core> {
   const store = openStore({ dataDir: options.dataDir })
+  const log = openLog(options.dataDir)
   store.closeInterrupted()
+  store.closeInterruptedRuns()
   const cores = availableParallelism()
   const threads = Math.max(1, cores - 1)
   const serving = await startPolicy(options, threads)
+  log.note(serving.error ?? `serving ${serving.policy?.info().deviceSentence ?? ''}`)
   const policy = (): Policy => {
     if (serving.policy !== null) return serving.policy
     throw new AppError('unavailable', serving.error ?? 'No model is loaded.')
@@ -220,10 +225,10 @@ async function composeCore(options: ComposeOptions): Promise<Core> {
     quietMs: clock.quietMs,
   })
   const unsubscribe = serving.policy?.onLoadChange(() => governor.update())
-  const trainerWorker = startTrainer(memory)
-  const prmWorker = startPrm(judgeHandlers(policy))
+  const trainerWorker = startTrainer(memory, (error) => log.failure('trainer thread', error))
+  const prmWorker = startPrm(judgeHandlers(policy), (error) => log.failure('prm thread', error))
   const events = new EventPublisher<{ app: AppEvent }>()
-  const parts = { store, events, serving, policy, threads, clock, governor }
+  const parts = { log, store, events, serving, policy, threads, clock, governor }
   return {
     ...parts,
     trainerWorker,
@@ -323,6 +328,7 @@ export async function compose(options: ComposeOptions): Promise<App> {
   }, tickMs)
 
   const services: Services = {
+    log: core.log,
     store,
     chat,
     events: core.events,

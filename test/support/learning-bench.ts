@@ -222,10 +222,12 @@ function addExchange(store: Store, input: ExchangeInput): Turn {
   return turn
 }
 
-function addHint(store: Store, turn: Turn, text: string, state: HintState): Hint {
-  const [hint] = store.addHints(turn, [proposal(text)])
-  if (hint === undefined) throw new Error('the store gave no hint')
-  return state === 'proposed' ? hint : store.updateHint(hint.id, { state, decidedBy: 'user' })
+function hintAdder(store: Store): LearningBench['hint'] {
+  return (turn, text, state = 'proposed') => {
+    const [hint] = store.addHints(turn, [proposal(text)])
+    if (hint === undefined) throw new Error('the store gave no hint')
+    return state === 'proposed' ? hint : store.updateHint(hint.id, { state, decidedBy: 'user' })
+  }
 }
 
 export async function learningBench(options: BenchOptions = {}): Promise<LearningBench> {
@@ -275,7 +277,7 @@ export async function learningBench(options: BenchOptions = {}): Promise<Learnin
     lease,
     quietMs: 0,
     exchange: (input) => addExchange(store, input),
-    hint: (turn, text, state = 'proposed') => addHint(store, turn, text, state),
+    hint: hintAdder(store),
     async [Symbol.asyncDispose]() {
       store[Symbol.dispose]()
       await folder[Symbol.asyncDispose]()

@@ -35,5 +35,6 @@ export function demonstrationSample(change: Partial<Sample> = {}): Sample {
 }
 
 export function trainingConfig(change: Partial<TrainingConfig> = {}): TrainingConfig {
-  return { ...defaultTrainingConfig, ...change }
+  // One test at a time says how many further passes it wants.
+  return { ...defaultTrainingConfig, demonstrationPasses: 0, ...change }
 }

@@ -116,7 +116,7 @@ export interface KlBackwardRequest extends KlRequest {
 /** A base model loaded for training. Calls run one at a time; a second waits for the first. */
 export interface EngineModel extends AsyncDisposable {
   readonly info: ModelInfo
-  /** A with variance 1/rank from `seed`, B zero, on the seven projections of every layer. */
+  /** A with standard deviation 1/rank from `seed`, B zero, on the seven projections of every layer. */
   createAdapter(options: {
     readonly rank: number
     readonly alpha: number

@@ -299,6 +299,15 @@ describe('an accepted revision', () => {
     expect(revisions(bench, first)).toEqual([])
   })
 
+  it('is left out when it is held out itself', async () => {
+    await using bench = await learningBench()
+    const first = bench.exchange({ request: 'Explain osmosis.', reply: long, reward: -1 })
+    approved(bench, first)
+    const second = { request: correction, reply: short, after: first, reward: 1 } as const
+    bench.exchange({ ...second, heldOut: true })
+    expect(revisions(bench, first)).toEqual([])
+  })
+
   it('is left out when the first turn is held out', async () => {
     await using bench = await learningBench()
     const first = bench.exchange({

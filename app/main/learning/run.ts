@@ -248,7 +248,11 @@ export async function carryOutRun(deps: LearningDeps, options: RunOptions): Prom
     // Where training is impossible on this machine the samples are not to blame: they wait.
     const isImpossible = isAppError(thrown) && thrown.code === 'unavailable'
     if (!isCancelled && !isImpossible) giveBack(deps, freshIds, sentence)
-    if (deps.store.version(version)?.state === 'candidate') deps.store.reject(version)
+    if (deps.store.version(version)?.state === 'candidate') {
+      deps.store.reject(version)
+      // Its context may have been made before the check failed.
+      await deps.policy().release(version)
+    }
     return finish({
       outcome: isCancelled ? 'interrupted' : 'failed',
       sentence,

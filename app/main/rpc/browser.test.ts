@@ -129,6 +129,22 @@ describe('the browser host', () => {
     await new Promise((resolve) => busy.close(resolve))
   })
 
+  it('closes a connection whose frame is too large or broken, and goes on serving', async () => {
+    const host = await serve()
+    const cookie = await signIn(host.url)
+    for (const [frame, code] of [
+      [Buffer.alloc(9 * 1024 * 1024), 1009],
+      [Buffer.from([0xff, 0xfe]), 1007],
+    ] as const) {
+      const socket = new WebSocket(`ws://127.0.0.1:${host.port}/rpc`, { headers: { cookie } })
+      await new Promise((resolve) => socket.once('open', resolve))
+      const closed = new Promise((resolve) => socket.once('close', resolve))
+      socket.send(frame, { binary: code === 1009 })
+      expect(await closed).toBe(code)
+      expect(await upgradeStatus(host.port, { cookie })).toBe(101)
+    }
+  })
+
   it('does not answer a path outside its folder', async () => {
     const host = await serve()
     const cookie = await signIn(host.url)

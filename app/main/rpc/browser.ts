@@ -138,10 +138,13 @@ export async function serveBrowser(options: BrowserHostOptions): Promise<Browser
       isSame(cookieOf(request), session) &&
       request.url === '/rpc'
     if (!isAllowed) {
+      socket.once('error', () => socket.destroy())
       socket.end('HTTP/1.1 403 Forbidden\r\nConnection: close\r\n\r\n')
       return
     }
     sockets.handleUpgrade(request, socket, head, (webSocket) => {
+      // A broken or too large frame: `ws` closes the connection with the reason; nothing else may end.
+      webSocket.on('error', () => webSocket.close())
       void handler.upgrade(webSocket)
     })
   })

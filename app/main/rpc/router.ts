@@ -1,18 +1,24 @@
 // The contract's handlers: parse, call a service, return. No rule of the product lives here.
 import { implement } from '@orpc/server'
 import { appContract } from '../../shared/contract/app.ts'
-import { AppError } from '../../shared/errors.ts'
+import { AppError, toAppError } from '../../shared/errors.ts'
 import type { Chat } from '../../shared/domain/chat.ts'
 import { toRpcError } from './errors.ts'
 import type { Services } from './services.ts'
 
-const contract = implement(appContract).use(async ({ next }) => {
-  try {
-    return await next()
-  } catch (thrown) {
-    throw toRpcError(thrown)
-  }
-})
+/** Every failure crosses as a code and a fact; what is a bug also goes into the log. */
+function guardedContract(services: Services) {
+  return implement(appContract).use(async ({ next, path }) => {
+    try {
+      return await next()
+    } catch (thrown) {
+      if (toAppError(thrown).code === 'internal') services.log.failure(path.join('.'), thrown)
+      throw toRpcError(thrown)
+    }
+  })
+}
+
+type Contract = ReturnType<typeof guardedContract>
 
 function changedChat(services: Services, chat: Chat): Chat {
   services.publish({ kind: 'chats-changed' })
@@ -26,7 +32,7 @@ function requireChat(services: Services, chatId: string): Chat {
   return chat
 }
 
-function chatRoutes(services: Services) {
+function chatRoutes(contract: Contract, services: Services) {
   const { store, chat } = services
   return {
     chats: {
@@ -81,7 +87,7 @@ function chatRoutes(services: Services) {
   }
 }
 
-function feedbackRoutes(services: Services) {
+function feedbackRoutes(contract: Contract, services: Services) {
   const { learning, store } = services
   return {
     feedback: {
@@ -125,7 +131,7 @@ function feedbackRoutes(services: Services) {
   }
 }
 
-function learningRoutes(services: Services) {
+function learningRoutes(contract: Contract, services: Services) {
   const { learning, store } = services
   const setSchedule = (schedule: 'as-i-chat' | 'paused') => {
     store.updateSettings({ schedule })
@@ -180,6 +186,7 @@ function learningRoutes(services: Services) {
 
 /** The whole contract over one set of services; every transport serves this router. */
 export function createRouter(services: Services) {
+  const contract = guardedContract(services)
   return contract.router({
     system: {
       info: contract.system.info.handler(() => services.systemInfo()),
@@ -187,8 +194,8 @@ export function createRouter(services: Services) {
         services.events.subscribe('app', signal === undefined ? {} : { signal }),
       ),
     },
-    ...chatRoutes(services),
-    ...feedbackRoutes(services),
-    ...learningRoutes(services),
+    ...chatRoutes(contract, services),
+    ...feedbackRoutes(contract, services),
+    ...learningRoutes(contract, services),
   })
 }

@@ -45,6 +45,7 @@ export interface LearningServices {
 }
 
 export interface Services {
+  readonly log: { failure(where: string, thrown: unknown): void }
   readonly store: Store
   readonly chat: ChatService
   readonly learning: LearningServices

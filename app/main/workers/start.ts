@@ -86,7 +86,10 @@ function serveJudge(port: MessageChannel['port1'], handlers: JudgeHandlers): voi
   port.start()
 }
 
-function handle<Client>(make: () => Started): WorkerHandle<Client> {
+function handle<Client>(
+  make: () => Started,
+  onFailure: (error: unknown) => void,
+): WorkerHandle<Client> {
   let started: Started | null = null
   let isClosed = false
   return {
@@ -96,11 +99,7 @@ function handle<Client>(make: () => Started): WorkerHandle<Client> {
         const fresh = make()
         started = fresh
         // The error itself reaches the caller as a closed port; the next call starts again.
-        fresh.worker.once('error', (error) => {
-          process.stderr.write(
-            `worker failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
-          )
-        })
+        fresh.worker.once('error', onFailure)
         fresh.worker.once('exit', () => {
           if (started === fresh) started = null
         })
@@ -119,10 +118,16 @@ function handle<Client>(make: () => Started): WorkerHandle<Client> {
   }
 }
 
-export function startTrainer(lease: SharedArrayBuffer): WorkerHandle<TrainerClient> {
-  return handle<TrainerClient>(() => start('trainer', { lease }))
+export function startTrainer(
+  lease: SharedArrayBuffer,
+  onFailure: (error: unknown) => void,
+): WorkerHandle<TrainerClient> {
+  return handle<TrainerClient>(() => start('trainer', { lease }), onFailure)
 }
 
-export function startPrm(judge: JudgeHandlers): WorkerHandle<PrmClient> {
-  return handle<PrmClient>(() => start('prm', { judge }))
+export function startPrm(
+  judge: JudgeHandlers,
+  onFailure: (error: unknown) => void,
+): WorkerHandle<PrmClient> {
+  return handle<PrmClient>(() => start('prm', { judge }), onFailure)
 }

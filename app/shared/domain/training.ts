@@ -87,7 +87,7 @@ export const defaultTrainingConfig: TrainingConfig = {
   schedule: 'constant',
   gradientClip: 1,
   passes: 2,
-  demonstrationPasses: 0,
+  demonstrationPasses: 4,
   anchorsPerStep: 4,
   sequenceLimit: 1024,
   seed: 1,

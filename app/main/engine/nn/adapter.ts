@@ -17,7 +17,10 @@ interface AdapterOptions {
   readonly seed: number
 }
 
-/** A is normal with variance 1 / rank, B zero, so a new adapter changes nothing. */
+/**
+ * A is normal with standard deviation 1 / rank, B zero, so a new adapter changes nothing. Four times larger (variance
+ * 1 / rank at rank 16) moves the whole model in the first Adam step: docs/decisions/0011.
+ */
 export function createAdapter(info: ModelInfo, { rank, alpha, seed }: AdapterOptions): Adapter {
   if (!Number.isInteger(rank) || rank < 1 || rank > maxRank) {
     throw new AppError('invalid-input', `the rank must be from 1 to ${maxRank}, got ${rank}`)
@@ -26,7 +29,7 @@ export function createAdapter(info: ModelInfo, { rank, alpha, seed }: AdapterOpt
     throw new AppError('invalid-input', `alpha must be positive, got ${alpha}`)
   }
   const random = seededRandom(seed)
-  const deviation = 1 / Math.sqrt(rank)
+  const deviation = 1 / rank
   const tensors = namesOf(info).map(({ name, inFeatures, outFeatures }): AdapterTensor => {
     const a = Float32Array.from({ length: rank * inFeatures }, () => random.normal() * deviation)
     return { name, inFeatures, outFeatures, a, b: new Float32Array(outFeatures * rank) }

@@ -1,4 +1,3 @@
-import { useEffect } from 'react'
 import { useStore } from 'zustand'
 import { createStore } from 'zustand/vanilla'
 import { recall, remember } from '../../stores/memory.ts'
@@ -30,12 +29,4 @@ export function useLanguage(): Language {
 
 export function useMessages(): Messages {
   return catalogues[useLanguage()]
-}
-
-/** Tells screen readers and spelling checkers which language the page speaks. */
-export function useDocumentLanguage(): void {
-  const current = useLanguage()
-  useEffect(() => {
-    document.documentElement.lang = current
-  }, [current])
 }
