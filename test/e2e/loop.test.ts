@@ -172,7 +172,10 @@ describe.skipIf(missing !== null)(
       expect(existsSync(join(folder.path, 'exports'))).toBe(true)
       await keepScreenshot(page, '10-exported')
       await page.keyboard.press('Escape')
-      await page.getByRole('button', { name: 'Roll back to base' }).click()
+      const rollBack = page.getByRole('button', { name: 'Roll back to base' })
+    await rollBack.click()
+    // It goes when the base is what answers.
+    await rollBack.waitFor({ state: 'hidden' })
       await open('Chat')
       await page.getByRole('button', { name: 'New chat' }).first().click()
       await say('Explain rainbows.')
