@@ -173,9 +173,9 @@ describe.skipIf(missing !== null)(
       await keepScreenshot(page, '10-exported')
       await page.keyboard.press('Escape')
       const rollBack = page.getByRole('button', { name: 'Roll back to base' })
-    await rollBack.click()
-    // It goes when the base is what answers.
-    await rollBack.waitFor({ state: 'hidden' })
+      await rollBack.click()
+      // It goes when the base is what answers.
+      await rollBack.waitFor({ state: 'hidden' })
       await open('Chat')
       await page.getByRole('button', { name: 'New chat' }).first().click()
       await say('Explain rainbows.')
