@@ -46,6 +46,12 @@ interface Loaded {
   readonly model: EngineModel
 }
 
+/** What the products run on, in words, with the reason where our own kernels do not. */
+function backendWords({ name, kernels, kernelsReason }: Engine['backend']): string {
+  if (kernels !== null) return `${name} with Hone's ${kernels} kernels`
+  return kernelsReason === null ? name : `${name}, slower than it could be: ${kernelsReason}`
+}
+
 export function createTrainer(options: TrainerOptions): Trainer {
   const closing = new AbortController()
   const turn = createTurnstile()
@@ -61,7 +67,7 @@ export function createTrainer(options: TrainerOptions): Trainer {
         if (await holder.choose(input.modelPath)) hidden.clear()
         const { engine, model } = await holder.loaded()
         const { architecture, layers, width } = model.info
-        return { architecture, layers, width, backend: engine.backend.name }
+        return { architecture, layers, width, backend: backendWords(engine.backend) }
       }),
     train: (request, signal) =>
       streamOf(signal, (emit, ended) =>
