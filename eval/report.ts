@@ -1,4 +1,4 @@
-import { wilson } from './statistics.ts'
+import { wilson } from '../app/main/learning/statistics.ts'
 
 /** One line of the table; the JSON holds these as they are. */
 export interface Row {

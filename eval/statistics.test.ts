@@ -5,8 +5,8 @@ import {
   sessionsToTarget,
   similarity,
   thirdInARow,
-  wilson,
 } from './statistics.ts'
+import { wilson } from '../app/main/learning/statistics.ts'
 
 const outcomes = (digits: string) => [...digits].map((digit) => digit === '1')
 

@@ -1,22 +1,3 @@
-export interface Interval {
-  readonly low: number
-  readonly high: number
-}
-
-/** Wilson score interval of a share, 95% by default; the whole range when nothing was counted. */
-export function wilson(successes: number, trials: number, z = 1.96): Interval {
-  if (trials === 0) return { low: 0, high: 1 }
-  const share = successes / trials
-  const square = (z * z) / trials
-  const centre = share + square / 2
-  const spread = z * Math.sqrt((share * (1 - share)) / trials + square / (4 * trials))
-  const scale = 1 + square
-  return {
-    low: Math.max(0, (centre - spread) / scale),
-    high: Math.min(1, (centre + spread) / scale),
-  }
-}
-
 /** 1-based index of the third success in a row; null when the outcomes hold no such row. */
 export function thirdInARow(outcomes: readonly boolean[]): number | null {
   const index = outcomes.findIndex(
