@@ -65,6 +65,21 @@ async function withCounts(before: number, now: number, own = 0) {
 }
 
 describe('the preference check', () => {
+  it('does not read first prompts of chats that are not to be learned from', async () => {
+    await using bench = await learningBench({
+      answer: satisfying([2, 6]),
+      resources: { kinds },
+    })
+    for (let index = 0; index < 9; index += 1) {
+      const request = `Explain my secret ${index}.`
+      const turn = bench.exchange({ request, reply: bad, heldOut: true })
+      bench.store.updateChat(turn.chatId, { learn: false })
+    }
+    const found = await check(bench, [noteOf(bench)])
+    expect(found.check.verdict).toBe('not-tested')
+    expect(found.check.sentence).toContain('Not tested on your own prompts yet.')
+  })
+
   it('on bundled prompts says that it is not tested on the own ones yet', async () => {
     const found = await withCounts(2, 6)
     expect(found.check).toMatchObject({ verdict: 'not-tested', value: 6 / 8 })

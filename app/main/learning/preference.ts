@@ -27,10 +27,16 @@ export interface PreferenceOutcome {
   readonly forgotten: readonly string[]
 }
 
+/** "Do not learn from this chat" and the trash are not even read for checking. */
+function isOpen(deps: LearningDeps, chatId: string): boolean {
+  const chat = deps.store.chat(chatId)
+  return chat !== null && chat.learn && chat.deletedAt === null
+}
+
 function heldOutPrompts(deps: LearningDeps, note: Note): string[] {
   return deps.store
     .recentTurns(2000)
-    .filter((turn) => turn.heldOut)
+    .filter((turn) => turn.heldOut && isOpen(deps, turn.chatId))
     .map((turn) => {
       const parentId = deps.store.message(turn.messageId)?.parentId ?? null
       const text = parentId === null ? '' : (deps.store.message(parentId)?.text ?? '')
