@@ -3,9 +3,9 @@ import { existsSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import envPaths from 'env-paths'
 import { AppError, toAppError } from '../shared/errors.ts'
 import { compose } from './compose.ts'
+import { dataFolder } from './models/index.ts'
 import { serveBrowser } from './rpc/browser.ts'
 
 const defaultPort = 30080
@@ -37,7 +37,7 @@ function readArguments(): HostArguments {
   })
   const port = values.port === undefined ? defaultPort : integer('--port', values.port, 65_535)
   return {
-    dataDir: resolve(values['data-dir'] ?? envPaths('hone', { suffix: '' }).data),
+    dataDir: dataFolder(values['data-dir']),
     port,
     modelPath: values.model === undefined ? null : resolve(values.model),
     seed: values.seed === undefined ? null : integer('--seed', values.seed, 2 ** 31 - 1),

@@ -1,5 +1,5 @@
 // The pure rules of signals and prm in the shape in which the learning loop asks for them.
-import { withHints } from './chat/index.ts'
+import { promptMessages, withHints } from './chat/index.ts'
 import type { LearningRules } from './learning/index.ts'
 import { inScope, mergeHint, parseCheck, satisfies } from './prm/index.ts'
 import { buildNextState, similarity } from './signals/index.ts'
@@ -11,5 +11,6 @@ export const learningRules: LearningRules = {
   inScope,
   similarity,
   mergeHint,
+  promptMessages,
   withHints,
 }

@@ -1,6 +1,6 @@
 // Electron entry: one window on the same host that host.ts serves to a browser.
 import { existsSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import {
@@ -15,12 +15,12 @@ import {
   shell,
   type MessagePortMain,
 } from 'electron'
-import envPaths from 'env-paths'
 import { toAppError } from '../shared/errors.ts'
 import { compose, type App } from './compose.ts'
 import { createPageHandler, pageOrigin, pageScheme } from './desktop/pages.ts'
 import { handOutPorts } from './desktop/ports.ts'
 import { lockDown, menuTemplate, windowOptions } from './desktop/window.ts'
+import { dataFolder } from './models/index.ts'
 import { servePort } from './rpc/index.ts'
 
 const here = dirname(fileURLToPath(import.meta.url))
@@ -50,7 +50,7 @@ async function start(): Promise<void> {
   })
   await app.whenReady()
   composed = await compose({
-    dataDir: resolve(asText(values['data-dir']) ?? envPaths('hone', { suffix: '' }).data),
+    dataDir: dataFolder(asText(values['data-dir'])),
     modelPath: asText(values.model) ?? null,
   })
   const { services } = composed

@@ -36,7 +36,10 @@ export function withSystemHints(
 }
 
 /** The conversation up to `path`'s end as the model is shown it: what failed or stayed empty is left out. */
-export function promptMessages(path: readonly Message[], settings: Settings): PromptMessage[] {
+export function promptMessages(
+  path: readonly Pick<Message, 'role' | 'text' | 'status'>[],
+  settings: Settings,
+): PromptMessage[] {
   const system = settings.systemPrompt.trim()
   const spoken = path
     .filter((message) => message.text !== '' && message.status !== 'failed')

@@ -2,7 +2,6 @@
 // plus tokenising through the policy; writing is `refreshSamples` alone.
 import type { Message } from '../../shared/domain/chat.ts'
 import type { Hint } from '../../shared/domain/hint.ts'
-import type { Settings } from '../../shared/domain/settings.ts'
 import type { Sample } from '../../shared/domain/training.ts'
 import type { Turn } from '../../shared/domain/turn.ts'
 import type { PromptMessage } from '../policy/types.ts'
@@ -10,6 +9,7 @@ import type { StoredSample } from '../store/types.ts'
 import type { LearningDeps } from './ports.ts'
 import { editMask } from './edit-mask.ts'
 import { acceptedRevision } from './revision.ts'
+import { mayTeach } from './teaching.ts'
 
 export type PoolDeps = Pick<LearningDeps, 'store' | 'policy' | 'rules' | 'now'>
 
@@ -21,11 +21,8 @@ const hintsPerSample = 3
 const replacedReason = 'a later decision replaced it'
 
 function isEligible(deps: PoolDeps, turn: Turn): boolean {
-  const chat = deps.store.chat(turn.chatId)
   return (
-    chat !== null &&
-    chat.learn &&
-    chat.deletedAt === null &&
+    mayTeach(deps.store, turn.chatId) &&
     turn.kind === 'main' &&
     !turn.heldOut &&
     turn.responseIds.length > 0
@@ -37,23 +34,16 @@ export function teachingSamples(
   store: LearningDeps['store'],
   states: readonly StoredSample['state'][],
 ): StoredSample[] {
-  return store.samples(states).filter(({ sample }) => {
-    const chat = sample.chatId === null ? null : store.chat(sample.chatId)
-    return sample.chatId === null || (chat !== null && chat.learn && chat.deletedAt === null)
-  })
+  return store
+    .samples(states)
+    .filter(({ sample }) => sample.chatId === null || mayTeach(store, sample.chatId))
 }
 
 /** The bare conversation a turn answered, as prompt messages. */
 export function turnMessages(deps: PoolDeps, turn: Turn): PromptMessage[] {
   const message = deps.store.message(turn.messageId)
   if (message?.parentId == null) return []
-  const settings: Settings = deps.store.settings()
-  const system = settings.systemPrompt.trim()
-  const path = deps.store
-    .path(message.parentId)
-    .filter((each) => each.text !== '' && each.status !== 'failed')
-    .map((each) => ({ role: each.role, text: each.text }))
-  return system === '' ? path : [{ role: 'system', text: system }, ...path]
+  return deps.rules.promptMessages(deps.store.path(message.parentId), deps.store.settings())
 }
 
 /** Approved hints, shortest first, each with the prompt that carries it and the notes in scope. */

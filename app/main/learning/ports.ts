@@ -4,7 +4,9 @@ import type { AppEvent } from '../../shared/contract/app.ts'
 import type { NextState, prmContract } from '../../shared/contract/prm.ts'
 import type { trainerContract } from '../../shared/contract/trainer.ts'
 import type { Check } from '../../shared/domain/check.ts'
+import type { Message } from '../../shared/domain/chat.ts'
 import type { Note } from '../../shared/domain/hint.ts'
+import type { Settings } from '../../shared/domain/settings.ts'
 import type { Policy, PromptMessage } from '../policy/types.ts'
 import type { NoteChange } from '../prm/index.ts'
 import type { Store } from '../store/types.ts'
@@ -27,6 +29,11 @@ export interface LearningRules {
     notes: readonly Note[],
     hint: { readonly text: string; readonly request: string; readonly reply: string },
   ): NoteChange
+  /** A conversation as the model is shown it, the system prompt first. */
+  promptMessages(
+    path: readonly Pick<Message, 'role' | 'text' | 'status'>[],
+    settings: Settings,
+  ): PromptMessage[]
   /** Adds hints under the last user message (DESIGN 6.5). */
   withHints(messages: readonly PromptMessage[], hints: readonly string[]): PromptMessage[]
 }

@@ -2,8 +2,8 @@
 // replies that satisfy the note become demonstrations for the prompt without it. Checkable notes only.
 import { randomUUID } from 'node:crypto'
 import type { Note } from '../../shared/domain/hint.ts'
-import type { PromptMessage } from '../policy/types.ts'
 import type { LearningDeps } from './ports.ts'
+import { mayTeach } from './teaching.ts'
 
 const tries = 6
 const temperature = 0.8
@@ -52,8 +52,7 @@ function promptsFor(deps: LearningDeps, note: Note): PracticePrompt[] {
     const request = parentId === null ? null : deps.store.message(parentId)
     if (request === null || request.parentId !== null || seen.has(request.text)) continue
     seen.add(request.text)
-    const chat = deps.store.chat(turn.chatId)
-    const isUsable = !turn.heldOut && chat !== null && chat.learn && chat.deletedAt === null
+    const isUsable = !turn.heldOut && mayTeach(deps.store, turn.chatId)
     if (!isUsable || !deps.rules.inScope(note, request.text, turn.chatId)) continue
     prompts.push({ text: request.text, chatId: turn.chatId })
     if (prompts.length === promptsPerNote) break
@@ -67,11 +66,8 @@ async function practisePrompt(
   about: { readonly prompt: PracticePrompt; readonly signal: AbortSignal },
 ): Promise<number> {
   const policy = deps.policy()
-  const system = deps.store.settings().systemPrompt.trim()
-  const bare: PromptMessage[] = [
-    ...(system === '' ? [] : [{ role: 'system' as const, text: system }]),
-    { role: 'user', text: about.prompt.text },
-  ]
+  const asked = { role: 'user', text: about.prompt.text, status: 'complete' } as const
+  const bare = deps.rules.promptMessages([asked], deps.store.settings())
   const hinted = policy.render(deps.rules.withHints(bare, [note.text]), { reserve: 256 })
   const bareIds = [...policy.render(bare, { reserve: 256 }).ids]
   const kept: string[] = []

@@ -6,6 +6,7 @@ import type { AdapterFile } from '../policy/types.ts'
 import type { GateInput } from './gate.ts'
 import type { LearningDeps } from './ports.ts'
 import { wilson } from './statistics.ts'
+import { mayTeach } from './teaching.ts'
 
 const ownPromptsNeeded = 8
 const ownPromptsMost = 16
@@ -27,16 +28,10 @@ export interface PreferenceOutcome {
   readonly forgotten: readonly string[]
 }
 
-/** "Do not learn from this chat" and the trash are not even read for checking. */
-function isOpen(deps: LearningDeps, chatId: string): boolean {
-  const chat = deps.store.chat(chatId)
-  return chat !== null && chat.learn && chat.deletedAt === null
-}
-
 function heldOutPrompts(deps: LearningDeps, note: Note): string[] {
   return deps.store
     .recentTurns(2000)
-    .filter((turn) => turn.heldOut && isOpen(deps, turn.chatId))
+    .filter((turn) => turn.heldOut && mayTeach(deps.store, turn.chatId))
     .map((turn) => {
       const parentId = deps.store.message(turn.messageId)?.parentId ?? null
       const text = parentId === null ? '' : (deps.store.message(parentId)?.text ?? '')
