@@ -5,7 +5,7 @@ import { AsyncIteratorClass } from '@orpc/client'
 import type { AppEvent } from '../../app/shared/contract/app.ts'
 import type { NextState, Verdict } from '../../app/shared/contract/prm.ts'
 import type { ProbePosition, TrainEvent, TrainRequest } from '../../app/shared/contract/trainer.ts'
-import type { Hint, HintProposal, HintState } from '../../app/shared/domain/hint.ts'
+import type { Hint, HintProposal, HintState, Note } from '../../app/shared/domain/hint.ts'
 import {
   defaultTrainingConfig,
   type RunReport,
@@ -284,4 +284,17 @@ export async function learningBench(options: BenchOptions = {}): Promise<Learnin
     },
   }
   return bench
+}
+
+/** A note for everything that asks for at most four words, in the prompt. */
+export function addNote(bench: LearningBench, change: Partial<Note> = {}): Note {
+  return bench.store.addNote({
+    text: fourWords,
+    scope: { kind: 'everywhere' },
+    count: 1,
+    check: { kind: 'max-words', words: 4 },
+    state: 'prompt',
+    learnedIn: null,
+    ...change,
+  })
 }

@@ -1,28 +1,16 @@
 import { describe, expect, it } from 'vitest'
 import {
+  addNote,
   fourWords,
   learningBench,
   type LearningBench,
 } from '../../../test/support/learning-bench.ts'
 import { scriptedEndId, scriptedIds, scriptedText } from '../../../test/support/scripted-policy.ts'
-import type { Note } from '../../shared/domain/hint.ts'
 import type { Turn } from '../../shared/domain/turn.ts'
 import { refreshSamples, samplesOf } from './pool.ts'
 
 const long = 'Water moves slowly through a thin membrane.'
 const short = 'Water moves through.'
-
-function addNote(bench: LearningBench, change: Partial<Note> = {}): Note {
-  return bench.store.addNote({
-    text: fourWords,
-    scope: { kind: 'everywhere' },
-    count: 1,
-    check: { kind: 'max-words', words: 4 },
-    state: 'prompt',
-    learnedIn: null,
-    ...change,
-  })
-}
 
 /** An approved hint with the note that came of it. */
 function approved(bench: LearningBench, turn: Turn, text = fourWords) {

@@ -1,27 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import {
+  addNote,
   fourWords,
   learningBench,
   type BenchOptions,
   type LearningBench,
 } from '../../../test/support/learning-bench.ts'
 import { scriptedIds, scriptedText, type Answer } from '../../../test/support/scripted-policy.ts'
-import type { Note } from '../../shared/domain/hint.ts'
 import { notesForIdlePractice, practisableNotes, practise } from './practice.ts'
 
 const different = ['Salt pulls water.', 'Cells drink slowly.', 'Pressure evens out.']
-
-function noteOf(bench: LearningBench, change: Partial<Note> = {}): Note {
-  return bench.store.addNote({
-    text: fourWords,
-    scope: { kind: 'everywhere' },
-    count: 1,
-    check: { kind: 'max-words', words: 4 },
-    state: 'prompt',
-    learnedIn: null,
-    ...change,
-  })
-}
 
 async function practising(options: BenchOptions = {}) {
   const bench = await learningBench({
@@ -35,7 +23,7 @@ async function practising(options: BenchOptions = {}) {
   return {
     bench,
     turn,
-    note: noteOf(bench),
+    note: addNote(bench),
     run: () => practise(bench.deps, new AbortController().signal),
     [Symbol.asyncDispose]: () => bench[Symbol.asyncDispose](),
   }
@@ -111,9 +99,9 @@ describe('practice', () => {
   it('leaves out notes that no rule can check, are learned or are off', async () => {
     await using app = await practising()
     const { bench, note } = app
-    noteOf(bench, { check: null })
-    noteOf(bench, { state: 'learned' })
-    noteOf(bench, { state: 'off' })
+    addNote(bench, { check: null })
+    addNote(bench, { state: 'learned' })
+    addNote(bench, { state: 'off' })
     expect(practisableNotes(bench.deps).map(({ id }) => id)).toEqual([note.id])
   })
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import {
+  addNote,
   fourWords,
   learningBench,
   runReport,
@@ -30,18 +31,6 @@ function satisfying(counts: readonly number[]): NonNullable<BenchOptions['answer
   }
 }
 
-function noteOf(bench: LearningBench, change: Partial<Note> = {}): Note {
-  return bench.store.addNote({
-    text: fourWords,
-    scope: { kind: 'everywhere' },
-    count: 1,
-    check: { kind: 'max-words', words: 4 },
-    state: 'prompt',
-    learnedIn: null,
-    ...change,
-  })
-}
-
 function check(bench: LearningBench, notes: readonly Note[]) {
   return checkPreference(bench.deps, {
     candidate: { version: 1, path: 'v1.gguf' },
@@ -60,7 +49,7 @@ async function withCounts(before: number, now: number, own = 0) {
   for (let index = 0; index < own; index += 1) {
     bench.exchange({ request: `Explain my thing ${index}.`, reply: bad, heldOut: true })
   }
-  const note = noteOf(bench)
+  const note = addNote(bench)
   return { ...(await check(bench, [note])), noteId: note.id, asked: bench.policy.asked }
 }
 
@@ -75,7 +64,7 @@ describe('the preference check', () => {
       const turn = bench.exchange({ request, reply: bad, heldOut: true })
       bench.store.updateChat(turn.chatId, { learn: false })
     }
-    const found = await check(bench, [noteOf(bench)])
+    const found = await check(bench, [addNote(bench)])
     expect(found.check.verdict).toBe('not-tested')
     expect(found.check.sentence).toContain('Not tested on your own prompts yet.')
   })
@@ -132,14 +121,14 @@ describe('the preference check', () => {
   it('stops a reply that cannot satisfy the note any more', async () => {
     const pieces = 'one two three four five six seven eight'.split(/(?<= )/u)
     await using bench = await learningBench({ answer: () => ({ pieces }), resources: { kinds } })
-    await check(bench, [noteOf(bench)])
+    await check(bench, [addNote(bench)])
     expect(bench.policy.asked[0]?.signal?.aborted).toBe(true)
   })
 
   it('does not count a reply under the limit that was cut off', async () => {
     const answer = (): Answer => ({ pieces: [good], finish: 'length' })
     await using bench = await learningBench({ answer, resources: { kinds } })
-    expect((await check(bench, [noteOf(bench)])).check.value).toBe(0)
+    expect((await check(bench, [addNote(bench)])).check.value).toBe(0)
   })
 
   it('does not ask a version twice', async () => {
@@ -147,7 +136,7 @@ describe('the preference check', () => {
       answer: () => ({ pieces: [good] }),
       resources: { kinds },
     })
-    const note = noteOf(bench)
+    const note = addNote(bench)
     await check(bench, [note])
     await check(bench, [note])
     expect(bench.policy.asked).toHaveLength(16)
@@ -158,7 +147,7 @@ describe('the preference check', () => {
       answer: () => ({ pieces: [good] }),
       resources: { kinds },
     })
-    const note = noteOf(bench)
+    const note = addNote(bench)
     await check(bench, [note])
     const changed = await check(bench, [{ ...note, check: { kind: 'max-words', words: 2 } }])
     expect(changed.check.value).toBe(0)
@@ -168,7 +157,7 @@ describe('the preference check', () => {
     await using bench = await learningBench({ resources: { kinds } })
     const none = await check(bench, [])
     expect(none.check.sentence).toBe('There is no approved note to test yet.')
-    const notes = [noteOf(bench, { check: null })]
+    const notes = [addNote(bench, { check: null })]
     const untestable = await check(bench, notes)
     expect(untestable.check).toMatchObject({ verdict: 'not-tested', value: null })
     expect(untestable.check.sentence).toContain('cannot be tested by a rule')
@@ -181,7 +170,7 @@ describe('the preference check', () => {
       resources: { kinds: [...kinds, 'Translate "house" into French.'] },
     })
     const scope = { kind: 'similar', requests: ['Translate "tree" into German.'] } as const
-    await check(bench, [noteOf(bench, { scope: { ...scope, requests: [...scope.requests] } })])
+    await check(bench, [addNote(bench, { scope: { ...scope, requests: [...scope.requests] } })])
     const prompts = bench.policy.asked.map(({ promptIds }) => scriptedText(promptIds))
     expect(new Set(prompts)).toEqual(new Set(['Translate "house" into French.']))
   })
