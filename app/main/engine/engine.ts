@@ -36,7 +36,6 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
     liveHandles: () => runtime.counter.alive,
     async [Symbol.asyncDispose]() {
       for (const model of models) await model[Symbol.asyncDispose]()
-      kernels?.[Symbol.dispose]()
       runtime[Symbol.dispose]()
     },
   }

@@ -1,6 +1,6 @@
 // One transformer layer of the llama architecture, forward and backward. Forward keeps what backward needs in
 // `LayerSlots`; cheap intermediate results (norms, the activation) are computed again.
-import { ops, type Graph, type Kernels, type Slot, type Tensor } from '../ffi/index.ts'
+import { ops, type Graph, type Slot, type Tensor } from '../ffi/index.ts'
 import type { ModelInfo } from '../types.ts'
 import { attention } from './ops/attention.ts'
 import { linearBackward, linearForward, type LinearGroup } from './ops/linear.ts'
@@ -54,8 +54,6 @@ export interface LayerCall {
   readonly slots: LayerSlots
   readonly scratch: LayerScratch
   readonly withAdapter: boolean
-  /** Null = ggml's products. */
-  readonly kernels: Kernels | null
 }
 
 /** Queries in one attention block: small enough to save half of the scores, large enough for fast products. */
@@ -67,7 +65,7 @@ export function layerForward(g: Graph, call: LayerCall, output: Slot): void {
   const normed = norm(g, x, { weight: weights.attentionNorm, call })
   const qkv = linear(g, call, { group: 'qkv', x: normed, h: slots.hQkv, output: scratch.qkv })
   const { q, k, v } = splitHeads(g, call, qkv)
-  const target = { block: attentionBlock, output: g.leaf(slots.attended), kernels: call.kernels }
+  const target = { block: attentionBlock, output: g.leaf(slots.attended) }
   const attended = attention.forward(g, { q, k, v }, target)
   const projected = scratch.projected
   const o = linear(g, call, { group: 'output', x: attended, h: slots.hOutput, output: projected })
@@ -153,7 +151,7 @@ function attentionBackward(
   })
   const inputs = { q: g.leaf(slots.q), k: g.leaf(slots.k), v: g.leaf(slots.v) }
   const gradients = { q: g.leaf(scratch.dq), k: g.leaf(scratch.dk), v: g.leaf(scratch.dv) }
-  const params = { block: attentionBlock, output: attended, gradients, kernels: call.kernels }
+  const params = { block: attentionBlock, output: attended, gradients }
   attention.backward(g, { inputs, grad: present(grad) }, params)
   return linearBackward(g, {
     group: weights.qkv,

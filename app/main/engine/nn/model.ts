@@ -1,16 +1,19 @@
 // A loaded llama-architecture model: owns the native memory and runs one call at a time.
 import { AppError } from '../../../shared/errors.ts'
 import { readAdapter } from '../adapter-file.ts'
-import { Allocator, Arena, Graph, type Kernels, type Runtime, type Slot } from '../ffi/index.ts'
+import { Allocator, Arena, type Kernels, type Runtime } from '../ffi/index.ts'
 import type * as api from '../types.ts'
 import { checkAdapter, checkGradients, createAdapter, createGradients } from './adapter.ts'
-import { gatheredBackward, headKl, headRows, headScores, type HeadCall } from './head.ts'
+import type { Executor } from './executor.ts'
+import { headRows } from './head.ts'
+import { NativeExecutor } from './native/executor.ts'
+import { planNative } from './native/plan.ts'
 import { createPacer } from './pacer.ts'
-import { backwardPass, forwardPass, type Pass } from './passes.ts'
 import { planCall } from './plan.ts'
+import { PortableExecutor } from './portable-executor.ts'
 import { checkGatherIds, checkLength, checkSequence, checkTopK } from './requests.ts'
 import { WeightStore } from './weight-store.ts'
-import type { Work } from './weights.ts'
+import type { ModelWeights, PackedHead, Work } from './weights.ts'
 
 export interface ModelHost {
   readonly runtime: Runtime
@@ -25,14 +28,16 @@ export interface ModelHost {
 /** What a call needs besides the plain forward pass. */
 interface CallNeeds {
   readonly idsPerRow: number
+  readonly topK: number
   readonly gradient: boolean
   readonly baseHidden: boolean
 }
 
 interface OpenCall {
-  readonly pass: Pass
-  readonly head: HeadCall
-  readonly baseHidden: Slot | null // [C, R]
+  readonly work: Work
+  readonly weights: ModelWeights
+  readonly request: api.SequenceRequest
+  readonly needs: CallNeeds
 }
 
 export class LlamaModel implements api.EngineModel {
@@ -81,10 +86,11 @@ export class LlamaModel implements api.EngineModel {
       ids[row * (M + 1)] = request.tokens[request.responseStart + row] ?? 0
       ids.set(extra.subarray(row * M, (row + 1) * M), row * (M + 1) + 1)
     }
-    const needs = { idsPerRow: M + 1, gradient: false, baseHidden: false }
-    return this.#call(request, needs, async ({ pass, head }) => {
-      await forwardPass(pass, request.tokens)
-      const scores = await headScores(head, { ids, idsPerRow: M + 1, topK })
+    const gather = { ids, idsPerRow: M + 1, topK }
+    const needs = { ...gather, gradient: false, baseHidden: false }
+    return this.#call(request, needs, async (call) => {
+      await call.forward(request.tokens)
+      const scores = await call.scores(gather)
       const gathered = new Float32Array(R * M)
       for (let row = 0; row < R; row += 1) {
         const start = row * (M + 1)
@@ -100,12 +106,10 @@ export class LlamaModel implements api.EngineModel {
 
   async hidden(request: api.SequenceRequest): Promise<Float32Array> {
     checkSequence(this.info, request)
-    const needs = { idsPerRow: 0, gradient: false, baseHidden: false }
-    return this.#call(request, needs, async ({ pass }) => {
-      await forwardPass(pass, request.tokens)
-      using g = new Graph(this.#host.runtime)
-      const size = this.info.width * responseLength(request)
-      return this.#host.runtime.read(g.leaf(pass.plan.hidden), new Float32Array(size))
+    const needs = { idsPerRow: 0, topK: 0, gradient: false, baseHidden: false }
+    return this.#call(request, needs, async (call) => {
+      await call.forward(request.tokens)
+      return call.readHidden()
     })
   }
 
@@ -116,64 +120,58 @@ export class LlamaModel implements api.EngineModel {
     const ids = request.gatherIds
     const M = checkGatherIds(this.info, ids, responseLength(request))
     checkGradients(request.adapter, request.gradients)
-    const needs = { idsPerRow: M, gradient: true, baseHidden: false }
-    return this.#call(request, needs, async ({ pass, head }) => {
-      await forwardPass(pass, request.tokens)
-      const { gathered } = await headScores(head, { ids, idsPerRow: M, topK: 0 })
+    const gather = { ids, idsPerRow: M, topK: 0 }
+    const needs = { ...gather, gradient: true, baseHidden: false }
+    return this.#call(request, needs, async (call) => {
+      await call.forward(request.tokens)
+      const { gathered } = await call.scores(gather)
       const { loss, gradient } = request.loss(gathered)
       checkLength("the loss's gradient", gradient.length, gathered.length)
-      const output = outputOf(pass)
-      await gatheredBackward(head, { ids, idsPerRow: M, gradient, output })
-      await backwardPass(pass, request.adapter, request.gradients)
+      await call.scoresBackward(gather, gradient)
+      await call.backward(request.gradients)
       return { loss, gathered }
     })
   }
 
   async kl(request: api.KlRequest): Promise<Float32Array> {
-    checkSequence(this.info, request)
-    const needs = { idsPerRow: 0, gradient: false, baseHidden: true }
-    return this.#call(request, needs, async ({ pass, head, baseHidden }) => {
-      await forwardPass(pass, request.tokens)
-      const base = this.#writeBaseHidden(baseHidden, request)
-      return headKl(head, { baseHidden: base, backward: null })
+    this.#checkKl(request)
+    const needs = { idsPerRow: 0, topK: 0, gradient: false, baseHidden: true }
+    return this.#call(request, needs, async (call) => {
+      await call.forward(request.tokens)
+      return call.kl(request.baseHidden, null)
     })
   }
 
   async klBackward(request: api.KlBackwardRequest): Promise<{ readonly kl: number }> {
-    checkSequence(this.info, request)
+    this.#checkKl(request)
     checkGradients(request.adapter, request.gradients)
     const R = responseLength(request)
-    const needs = { idsPerRow: 0, gradient: true, baseHidden: true }
-    return this.#call(request, needs, async ({ pass, head, baseHidden }) => {
-      await forwardPass(pass, request.tokens)
-      const base = this.#writeBaseHidden(baseHidden, request)
-      const backward = { factor: request.weight / R, output: outputOf(pass) }
-      const values = await headKl(head, { baseHidden: base, backward })
-      await backwardPass(pass, request.adapter, request.gradients)
+    const needs = { idsPerRow: 0, topK: 0, gradient: true, baseHidden: true }
+    return this.#call(request, needs, async (call) => {
+      await call.forward(request.tokens)
+      const values = await call.kl(request.baseHidden, request.weight / R)
+      await call.backward(request.gradients)
       return { kl: values.reduce((sum, value) => sum + value, 0) / R }
     })
   }
 
-  #writeBaseHidden(slot: Slot | null, request: api.KlRequest): Slot {
-    if (slot === null) throw new Error('the plan has no room for the base hidden states')
+  #checkKl(request: api.KlRequest): void {
+    checkSequence(this.info, request)
     const expected = this.info.width * responseLength(request)
     checkLength('baseHidden', request.baseHidden.length, expected)
-    using g = new Graph(this.#host.runtime)
-    this.#host.runtime.write(g.leaf(slot), request.baseHidden)
-    return slot
   }
 
   /** Waits for earlier calls, prepares weights and memory, then runs `body`. */
   async #call<T>(
     request: api.SequenceRequest,
     needs: CallNeeds,
-    body: (call: OpenCall) => Promise<T>,
+    body: (call: Executor) => Promise<T>,
   ): Promise<T> {
     if (request.adapter !== null) checkAdapter(this.info, request.adapter)
     return this.#inTurn(async () => body(await this.#open(request, needs)))
   }
 
-  async #open(request: api.SequenceRequest, needs: CallNeeds): Promise<OpenCall> {
+  async #open(request: api.SequenceRequest, needs: CallNeeds): Promise<Executor> {
     const { runtime } = this.#host
     const pacer = createPacer(runtime, {
       threads: this.#host.threads(),
@@ -182,28 +180,51 @@ export class LlamaModel implements api.EngineModel {
     const work: Work = { runtime, allocator: this.#allocator, pacer }
     const { adapter } = request
     const weights = await this.#store.prepare(work, { adapter, gradient: needs.gradient })
+    const call = { work, weights, request, needs }
+    const { packedHead } = weights
+    return packedHead === null ? this.#openPortable(call) : this.#openNative(call, packedHead)
+  }
+
+  #openNative({ work, weights, request, needs }: OpenCall, head: PackedHead): Executor {
+    const { info } = this
+    const R = responseLength(request)
+    this.#arena.reset()
+    const plan = planNative(this.#arena, {
+      ...needs,
+      ...{ info, weights, kernels: head.kernels, keptBytes: this.#host.keptBytes },
+      ...{ T: paddedLength(request), R, firstRow: request.responseStart - 1 },
+      withBackward: needs.gradient,
+    })
+    const baseHidden = needs.baseHidden ? this.#arena.plan([info.width, R]) : null
+    this.#arena.commit(`${request.tokens.length} tokens`)
+    const { adapter, temperature } = request
+    return new NativeExecutor({ work, info, weights, head, plan, adapter, temperature, baseHidden })
+  }
+
+  #openPortable({ work, weights, request, needs }: OpenCall): Executor {
     const arena = this.#arena
+    const { info } = this
+    const { adapter, temperature } = request
     const plan = planCall(arena, {
-      info: this.info,
+      info,
       weights,
       tokenCount: request.tokens.length,
       responseStart: request.responseStart,
       withBackward: needs.gradient,
       keptBytes: this.#host.keptBytes,
     })
-    const rows = Math.min(plan.R, headRows(this.info.vocabulary))
+    const rows = Math.min(plan.R, headRows(info.vocabulary))
     const M = needs.idsPerRow
     const scratch = {
       rows,
-      logits: arena.plan([this.info.vocabulary, rows]),
+      logits: arena.plan([info.vocabulary, rows]),
       ids: arena.plan([Math.max(1, M), rows], 'i32'),
       factors: arena.plan([M + 1, rows]),
     }
-    const baseHidden = needs.baseHidden ? arena.plan([this.info.width, plan.R]) : null
+    const baseHidden = needs.baseHidden ? arena.plan([info.width, plan.R]) : null
     arena.commit(`${request.tokens.length} tokens`)
-    const { hidden } = plan
-    const head = { work, weights, hidden, temperature: request.temperature, scratch }
-    return { pass: { work, info: this.info, weights, plan, adapter }, head, baseHidden }
+    const head = { work, weights, hidden: plan.hidden, temperature, scratch }
+    return new PortableExecutor({ pass: { work, info, weights, plan, adapter }, head, baseHidden })
   }
 
   #inTurn<T>(task: () => Promise<T>): Promise<T> {
@@ -230,7 +251,7 @@ function responseLength(request: api.SequenceRequest): number {
   return request.tokens.length - request.responseStart
 }
 
-function outputOf(pass: Pass): Slot {
-  if (pass.plan.backward === null) throw new Error('the plan has no room for a backward pass')
-  return pass.plan.backward.dHidden
+/** ggml's fast products need inner sizes that are multiples of 16; padding lies after the last token. */
+function paddedLength({ tokens }: api.SequenceRequest): number {
+  return Math.ceil((tokens.length - 1) / 16) * 16
 }

@@ -4,7 +4,7 @@ import { AppError } from '../../../shared/errors.ts'
 import type { Arena, Slot } from '../ffi/index.ts'
 import type { ModelInfo } from '../types.ts'
 import type { BackwardScratch, LayerScratch, LayerSlots } from './layer.ts'
-import { groupsOf, type GroupName, type ModelWeights } from './weights.ts'
+import { groupNames, type GroupName, type ModelWeights } from './weights.ts'
 
 /** ggml's fast products need inner sizes that are multiples of 16; padding lies after the last token. */
 const tokenMultiple = 16
@@ -109,8 +109,6 @@ function planInputs(
   return Array.from({ length: info.layers + 1 }, (_, layer) => turns[layer % 2 === 0 ? 0 : 1])
 }
 
-const groupNames: readonly GroupName[] = ['qkv', 'output', 'gateUp', 'down']
-
 function byGroup<T>(make: (name: GroupName) => T): Record<GroupName, T> {
   return Object.fromEntries(groupNames.map((name) => [name, make(name)])) as Record<GroupName, T>
 }
@@ -158,5 +156,3 @@ function planBackward(
     dHidden: arena.plan([C, R]),
   }
 }
-
-export { groupNames, groupsOf }

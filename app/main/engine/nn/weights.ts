@@ -49,6 +49,8 @@ const groupMembers: Record<GroupName, readonly Projection[]> = {
   down: ['ffn_down'],
 }
 
+export const groupNames: readonly GroupName[] = ['qkv', 'output', 'gateUp', 'down']
+
 export function groupsOf(layer: LayerWeights): readonly LinearGroup[] {
   return [layer.qkv, layer.output, layer.gateUp, layer.down]
 }
@@ -82,7 +84,7 @@ export function planWeights(arena: Arena, info: ModelInfo, options: WeightOption
       ? null
       : {
           kernels,
-          panels: kernels.plan(arena, [info.vocabulary, info.width], 'exact'),
+          panels: kernels.plan(arena, [info.vocabulary, info.width]),
           transposed: null,
         }
   return { layers, embedding, outputNorm, head, packedHead, paddedRank }
@@ -126,12 +128,12 @@ function planPacked(
   return {
     kind: 'packed',
     kernels,
-    weight: kernels.plan(arena, [outFeatures, inFeatures], 'exact'),
+    weight: kernels.plan(arena, [outFeatures, inFeatures]),
     transposed: null,
-    a: kernels.plan(arena, [rank, inFeatures], 'exact'),
-    aT: kernels.plan(arena, [inFeatures, rank], 'rounded'),
-    b: kernels.plan(arena, [outFeatures, rank], 'exact'),
-    bT: kernels.plan(arena, [rank, outFeatures], 'rounded'),
+    a: kernels.plan(arena, [rank, inFeatures]),
+    aT: kernels.plan(arena, [inFeatures, rank]),
+    b: kernels.plan(arena, [outFeatures, rank]),
+    bT: kernels.plan(arena, [rank, outFeatures]),
   }
 }
 
@@ -140,7 +142,7 @@ export function planTransposed(arena: Arena, weights: ModelWeights): ModelWeight
   const transpose = (group: LinearGroup): LinearGroup => {
     const { inFeatures, outFeatures, factors } = group
     if (factors.kind === 'packed') {
-      const transposed = factors.kernels.plan(arena, [inFeatures, outFeatures], 'rounded')
+      const transposed = factors.kernels.plan(arena, [inFeatures, outFeatures])
       return { ...group, factors: { ...factors, transposed } }
     }
     const rank = group.paddedRank * group.members.length
@@ -163,7 +165,7 @@ export function planTransposed(arena: Arena, weights: ModelWeights): ModelWeight
 
 function transposedHead(arena: Arena, head: PackedHead): PackedHead {
   const { rows, columns } = head.panels
-  return { ...head, transposed: head.kernels.plan(arena, [columns, rows], 'rounded') }
+  return { ...head, transposed: head.kernels.plan(arena, [columns, rows]) }
 }
 
 export interface Source {

@@ -2,12 +2,10 @@
 // before its end, which saves nearly half of the work and bounds the score matrix. The heads of a group are
 // reshaped into the query axis, so keys and values are never repeated. Probabilities are recomputed backward.
 // Letters: D head size, H heads, K key–value heads, G = H / K, T tokens, n queries of a block, E its last key.
-import { ops, type Graph, type Kernels, type Tensor } from '../../ffi/index.ts'
+import { ops, type Graph, type Tensor } from '../../ffi/index.ts'
 import type { Op } from './op.ts'
 
 export interface AttentionParams {
-  /** Ours for the products, in f32; absent or null = ggml's. */
-  readonly kernels?: Kernels | null
   /** Queries in one block; a multiple of 16, so that ggml's fast products apply. */
   readonly block: number
   /** Where the result goes, [D · H, T]. */
@@ -31,7 +29,6 @@ interface Block {
 }
 
 interface BlockCall {
-  readonly kernels: Kernels | null
   readonly sizes: Sizes
   readonly b: Block
 }
@@ -45,25 +42,25 @@ export const attention = {
     }
     return [q[0] * q[1], q[2], 1, 1] // [D · H, T]
   },
-  forward(g, { q, k, v }, { block, output, kernels = null }) {
+  forward(g, { q, k, v }, { block, output }) {
     const sizes = sizesOf(q, k)
     const vT = ops.contiguous(g, ops.permute(g, v, [1, 0, 2, 3])) // [T, D, K]
     for (const b of blocksOf(sizes.T, block)) {
-      const at = { kernels, sizes, b }
+      const at = { sizes, b }
       const p = probabilities(g, { q: queriesOf(g, q, at), k }, at) // [E, n, H]
       const values = ops.view(g, vT, { shape: [b.end, sizes.D, sizes.K] })
-      const o = matMul(g, at, [values, byGroup(g, p, sizes)]) // [D, G · n, K]
+      const o = ops.mulMat(g, values, byGroup(g, p, sizes)) // [D, G · n, K]
       storeQueries(g, o, { ...at, target: headsOf(g, output, sizes) })
     }
     return output
   },
-  backward(g, { inputs: { q, k, v }, grad }, { block, gradients, kernels = null }) {
+  backward(g, { inputs: { q, k, v }, grad }, { block, gradients }) {
     if (gradients === undefined) throw new Error('attention needs a place for its gradients')
     const sizes = sizesOf(q, k)
     const kT = ops.contiguous(g, ops.permute(g, k, [1, 0, 2, 3])) // [T, D, K]
     const call = { q, k, v, kT, grad: headsOf(g, grad, sizes) }
     for (const b of [...blocksOf(sizes.T, block)].reverse()) {
-      const at = { kernels, sizes, b }
+      const at = { sizes, b }
       const part = blockBackward(g, call, at)
       storeQueries(g, part.dq, { ...at, target: gradients.q })
       accumulate(g, part.dk, { ...at, target: gradients.k })
@@ -117,13 +114,9 @@ function scaleOf({ D }: Sizes): number {
 function probabilities(g: Graph, { q, k }: { q: Tensor; k: Tensor }, at: BlockCall): Tensor {
   const { sizes, b } = at
   const keys = ops.view(g, k, { shape: [sizes.D, b.end, sizes.K] })
-  const scores = matMul(g, at, [keys, byGroup(g, q, sizes)]) // [E, G · n, K]
+  const scores = ops.mulMat(g, keys, byGroup(g, q, sizes)) // [E, G · n, K]
   const heads = ops.reshape(g, scores, b.end, b.count, sizes.H)
   return ops.softMax(g, ops.maskFuture(g, heads, b.start), scaleOf(sizes))
-}
-
-function matMul(g: Graph, { kernels }: BlockCall, factors: readonly [Tensor, Tensor]): Tensor {
-  return kernels === null ? ops.mulMat(g, ...factors) : ops.nativeMatMul(g, kernels, factors)
 }
 
 interface BackwardCall {
@@ -140,12 +133,12 @@ function blockBackward(g: Graph, call: BackwardCall, at: BlockCall) {
   const y = probabilities(g, { q, k: call.k }, at) // [E, n, H]
   const dO = byGroup(g, queriesOf(g, call.grad, at), sizes) // [D, G · n, K]
   const values = ops.view(g, call.v, { shape: [sizes.D, b.end, sizes.K] })
-  const dP = matMul(g, at, [values, dO]) // [E, G · n, K]
+  const dP = ops.mulMat(g, values, dO) // [E, G · n, K]
   const dy = ops.reshape(g, dP, b.end, b.count, sizes.H)
   const dS = byGroup(g, ops.softMaxBack(g, { dy, y }, scaleOf(sizes)), sizes) // [E, G · n, K]
   const keysT = ops.view(g, call.kT, { shape: [b.end, sizes.D, sizes.K] })
   return {
-    dq: matMul(g, at, [keysT, dS]), // [D, G · n, K]
+    dq: ops.mulMat(g, keysT, dS), // [D, G · n, K]
     dk: ops.outProd(g, byGroup(g, q, sizes), dS), // [D, E, K]
     dv: ops.outProd(g, dO, byGroup(g, y, sizes)), // [D, E, K]
   }

@@ -3,9 +3,9 @@
 //   h = A x,  y = [W | s B] [x ; h]     and backward  dh = (s B)ᵀ dy,  dx = [Wᵀ | Aᵀ] [dy ; dh].
 // The base model uses the same weights without the extra columns. Letters: I inputs, O outputs of all members
 // together, P padded rank of all members together (their blocks lie on the diagonal, the rest is zero).
-// With native kernels packed-linear.ts does the same instead.
+// On our kernels packed-linear.ts does the same instead.
 import { ops, type Graph, type Slot, type Tensor } from '../../ffi/index.ts'
-import { packedBackward, packedForward, type PackedFactors } from './packed-linear.ts'
+import type { PackedFactors } from './packed-linear.ts'
 import { join, productBudget, rowsOf } from './places.ts'
 
 export interface LinearMember {
@@ -47,8 +47,7 @@ export interface LinearForward {
 
 export function linearForward(g: Graph, call: LinearForward): Tensor {
   const { x, group, output, adapter } = call
-  const { factors } = group
-  if (factors.kind === 'packed') return packedForward(g, call, factors)
+  const factors = factorsOf(group)
   const weight = g.leaf(factors.weight)
   if (adapter === null) {
     const base = ops.viewColumns(g, weight, [0, group.inFeatures]) // [I, O]
@@ -77,8 +76,7 @@ export interface LinearBackward {
 /** Returns dx, [I, T]. */
 export function linearBackward(g: Graph, call: LinearBackward): Tensor | null {
   const { group, grads } = call
-  const { factors } = group
-  if (factors.kind === 'packed') return packedBackward(g, call, factors)
+  const factors = factorsOf(group)
   const dh = group.members.map((member, m) => {
     const [grad, bT] = [grads[m], factors.bT[m]]
     if (grad === undefined || bT === undefined) throw new Error(`no gradient for ${member.name}`)
@@ -94,6 +92,11 @@ export function linearBackward(g: Graph, call: LinearBackward): Tensor | null {
   if (call.output === null) return null
   if (factors.transposed === null) throw new Error('the transposed weights were not made')
   return productInto(g, { weight: g.leaf(factors.transposed), x: joined, output: call.output })
+}
+
+function factorsOf({ factors }: LinearGroup): PlainFactors {
+  if (factors.kind !== 'plain') throw new Error('the weights are packed for our kernels')
+  return factors
 }
 
 /** weight [k, n], x [k, T] → output [n, T], in pieces that keep a graph segment short. */
