@@ -1,10 +1,11 @@
-// A loaded llama-architecture model: owns the native memory and runs one call at a time.
+// A loaded model: owns the native memory and runs one call at a time.
 import { AppError } from '../../../shared/errors.ts'
 import { readAdapter } from '../adapter-file.ts'
 import { Allocator, Arena, Graph, type Kernels, type Runtime, type Slot } from '../ffi/index.ts'
 import type * as api from '../types.ts'
 import { checkAdapter, checkGradients, createAdapter, createGradients } from './adapter.ts'
 import { gatheredBackward, headKl, headRows, headScores, type HeadCall } from './head.ts'
+import type { ModelConfig } from './config.ts'
 import { createPacer } from './pacer.ts'
 import { backwardPass, forwardPass, type Pass } from './passes.ts'
 import { planCall } from './plan.ts'
@@ -36,7 +37,7 @@ interface OpenCall {
 }
 
 export class LlamaModel implements api.EngineModel {
-  readonly info: api.ModelInfo
+  readonly info: ModelConfig
   readonly #host: ModelHost
   readonly #store: WeightStore
   readonly #arena: Arena

@@ -9,8 +9,9 @@ import { packedBackward, packedForward, type PackedFactors } from './packed-line
 import { join, productBudget, rowsOf } from './places.ts'
 
 export interface LinearMember {
-  /** GGUF name of the weight, for instance `blk.3.attn_q.weight`. */
+  /** GGUF name of the weight, for instance `blk.3.attn_q.weight`, and of its bias. */
   readonly name: string
+  readonly biasName: string | null
   readonly outFeatures: number
 }
 
@@ -20,6 +21,8 @@ export interface LinearGroup {
   /** Rank of one pair, rounded up to a multiple of 16; unused places are zero. */
   readonly paddedRank: number
   readonly members: readonly LinearMember[]
+  /** Added to the product, all members' together, [O]; frozen, so it has no part in any gradient. */
+  readonly bias: Slot | null
   readonly factors: PlainFactors | PackedFactors
 }
 
@@ -46,9 +49,14 @@ export interface LinearForward {
 }
 
 export function linearForward(g: Graph, call: LinearForward): Tensor {
+  const { factors, bias } = call.group
+  const y =
+    factors.kind === 'packed' ? packedForward(g, call, factors) : plainForward(g, call, factors)
+  return bias === null ? y : ops.addInPlace(g, y, g.leaf(bias))
+}
+
+function plainForward(g: Graph, call: LinearForward, factors: PlainFactors): Tensor {
   const { x, group, output, adapter } = call
-  const { factors } = group
-  if (factors.kind === 'packed') return packedForward(g, call, factors)
   const weight = g.leaf(factors.weight)
   if (adapter === null) {
     const base = ops.viewColumns(g, weight, [0, group.inFeatures]) // [I, O]
