@@ -101,6 +101,12 @@ export interface BackwardRequest extends SequenceRequest {
   readonly gradients: AdapterGradients
 }
 
+export interface BackwardResult {
+  readonly loss: number
+  /** The gathered log-probabilities, [R, M]. */
+  readonly gathered: Float32Array
+}
+
 export interface KlRequest extends SequenceRequest {
   /** The base model's final hidden states at the response positions, [R, C], from `hidden`. */
   readonly baseHidden: Float32Array
@@ -127,12 +133,17 @@ export interface EngineModel extends AsyncDisposable {
   createGradients(adapter: Adapter): AdapterGradients
   /** Log-probabilities at the response positions, no gradient. */
   score(request: ScoreRequest): Promise<Score>
+  /**
+   * The same of several, in order. On our kernels neighbours with one adapter and temperature share passes, and what
+   * their prompts begin with is computed once.
+   */
+  scoreAll(requests: readonly ScoreRequest[]): Promise<Score[]>
   /** Final hidden states at the response positions, [R, C]. */
   hidden(request: SequenceRequest): Promise<Float32Array>
-  /** One forward and one backward pass; returns the loss and the gathered log-probabilities [R, M]. */
-  backward(
-    request: BackwardRequest,
-  ): Promise<{ readonly loss: number; readonly gathered: Float32Array }>
+  /** One forward and one backward pass. */
+  backward(request: BackwardRequest): Promise<BackwardResult>
+  /** The same of several, in order; on our kernels short neighbours share a pass. */
+  backwardAll(requests: readonly BackwardRequest[]): Promise<BackwardResult[]>
   /** KL(base ‖ θ) per response position, nats, exact over the vocabulary, [R]. */
   kl(request: KlRequest): Promise<Float32Array>
   /** Adds weight · d mean_t KL(base ‖ θ); returns the mean KL before the weight. */

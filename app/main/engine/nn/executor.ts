@@ -1,4 +1,4 @@
-// One call on a model, whatever computes it: forward through the layers, the head's losses, backward. Calls come in
+// One pass over a sequence or several, whatever computes it: forward through the layers, the head's losses, backward. Calls come in
 // this order: forward, then scores or kl, then backward of what the head left.
 import type { AdapterGradients } from '../types.ts'
 
@@ -15,8 +15,8 @@ export interface HeadScores {
 }
 
 export interface Executor {
-  /** Computes the normed hidden states at the response positions. */
-  forward(tokens: Int32Array): Promise<void>
+  /** Computes the normed hidden states at the R response positions, those of all sequences one after another. */
+  forward(): Promise<void>
   /** [R, C]. */
   readHidden(): Float32Array
   /** Log-probabilities at the ids and the likeliest tokens. */

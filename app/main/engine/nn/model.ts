@@ -1,19 +1,38 @@
-// A loaded llama-architecture model: owns the native memory and runs one call at a time.
+// A loaded model: owns the native memory and runs one call at a time.
 import { AppError } from '../../../shared/errors.ts'
 import { readAdapter } from '../adapter-file.ts'
 import { Allocator, Arena, type Kernels, type Runtime } from '../ffi/index.ts'
 import type * as api from '../types.ts'
 import { checkAdapter, checkGradients, createAdapter, createGradients } from './adapter.ts'
+import { layOut, packsOf, type Pack } from './batch.ts'
 import type { Executor } from './executor.ts'
+import {
+  joinGathers,
+  joinGradients,
+  only,
+  part,
+  responseLength,
+  sampledAndExtra,
+  splitGathered,
+  splitScores,
+  type Part,
+} from './gathers.ts'
 import { headRows } from './head.ts'
 import { NativeExecutor } from './native/executor.ts'
 import { planNative } from './native/plan.ts'
+import type { ModelConfig } from './config.ts'
 import { createPacer } from './pacer.ts'
 import { planCall } from './plan.ts'
 import { PortableExecutor } from './portable-executor.ts'
 import { checkGatherIds, checkLength, checkSequence, checkTopK } from './requests.ts'
 import { WeightStore } from './weight-store.ts'
 import type { ModelWeights, PackedHead, Work } from './weights.ts'
+
+/** Tokens of a batch that is only scored. */
+const scoredTokens = 1024
+
+/** A call's only sequence. */
+const alone: Pack = { members: [0], prefix: 0 }
 
 export interface ModelHost {
   readonly runtime: Runtime
@@ -25,23 +44,33 @@ export interface ModelHost {
   readonly onDispose: (model: LlamaModel) => void
 }
 
-/** What a call needs besides the plain forward pass. */
-interface CallNeeds {
+/** What a pass needs besides the plain forward. */
+interface PassNeeds {
   readonly idsPerRow: number
   readonly topK: number
   readonly gradient: boolean
   readonly baseHidden: boolean
 }
 
-interface OpenCall {
+interface PassRequest {
+  readonly pack: Pack
+  /** Those that the pack's members count in. */
+  readonly requests: readonly api.SequenceRequest[]
+  readonly needs: PassNeeds
+}
+
+interface OpenPass {
   readonly work: Work
   readonly weights: ModelWeights
-  readonly request: api.SequenceRequest
-  readonly needs: CallNeeds
+  /** One, or several that share adapter and temperature. */
+  readonly requests: readonly api.SequenceRequest[]
+  readonly first: api.SequenceRequest
+  readonly prefix: number
+  readonly needs: PassNeeds
 }
 
 export class LlamaModel implements api.EngineModel {
-  readonly info: api.ModelInfo
+  readonly info: ModelConfig
   readonly #host: ModelHost
   readonly #store: WeightStore
   readonly #arena: Arena
@@ -74,70 +103,84 @@ export class LlamaModel implements api.EngineModel {
   }
 
   async score(request: api.ScoreRequest): Promise<api.Score> {
-    checkSequence(this.info, request)
-    const R = responseLength(request)
-    const extra = request.gatherIds ?? new Int32Array(0)
-    const M = checkGatherIds(this.info, extra, R)
-    const topK = request.topK ?? 0
-    checkTopK(this.info, topK)
-    // Each row looks up the sampled token and then the caller's ids.
-    const ids = new Int32Array(R * (M + 1))
-    for (let row = 0; row < R; row += 1) {
-      ids[row * (M + 1)] = request.tokens[request.responseStart + row] ?? 0
-      ids.set(extra.subarray(row * M, (row + 1) * M), row * (M + 1) + 1)
-    }
-    const gather = { ids, idsPerRow: M + 1, topK }
-    const needs = { ...gather, gradient: false, baseHidden: false }
-    return this.#call(request, needs, async (call) => {
-      await call.forward(request.tokens)
-      const scores = await call.scores(gather)
-      const gathered = new Float32Array(R * M)
-      for (let row = 0; row < R; row += 1) {
-        const start = row * (M + 1)
-        gathered.set(scores.gathered.subarray(start + 1, start + M + 1), row * M)
-      }
-      const sampled = Float32Array.from(
-        { length: R },
-        (_, row) => scores.gathered[row * (M + 1)] ?? NaN,
-      )
-      return { sampled, gathered, topIds: scores.topIds, topLogProbs: scores.topLogProbs }
+    return only(await this.scoreAll([request]))
+  }
+
+  async scoreAll(requests: readonly api.ScoreRequest[]): Promise<api.Score[]> {
+    const gathers = requests.map((request) => {
+      this.#check(request)
+      checkTopK(this.info, request.topK ?? 0)
+      return sampledAndExtra(this.info, request)
     })
+    const scores: api.Score[] = []
+    for (const pack of this.#packs(requests, scoredTokens)) {
+      const parts = pack.members.map((i) => part(requests[i], gathers[i]))
+      const gather = joinGathers(parts.map(({ gather }) => gather))
+      const needs = { ...gather, gradient: false, baseHidden: false }
+      const found = await this.#pass({ pack, requests, needs }, async (call) => {
+        await call.forward()
+        return call.scores(gather)
+      })
+      scores.push(...splitScores(found, { gather, parts }))
+    }
+    return scores
   }
 
   async hidden(request: api.SequenceRequest): Promise<Float32Array> {
-    checkSequence(this.info, request)
+    this.#check(request)
     const needs = { idsPerRow: 0, topK: 0, gradient: false, baseHidden: false }
-    return this.#call(request, needs, async (call) => {
-      await call.forward(request.tokens)
+    return this.#pass({ pack: alone, requests: [request], needs }, async (call) => {
+      await call.forward()
       return call.readHidden()
     })
   }
 
-  async backward(
-    request: api.BackwardRequest,
-  ): Promise<{ readonly loss: number; readonly gathered: Float32Array }> {
-    checkSequence(this.info, request)
-    const ids = request.gatherIds
-    const M = checkGatherIds(this.info, ids, responseLength(request))
-    checkGradients(request.adapter, request.gradients)
-    const gather = { ids, idsPerRow: M, topK: 0 }
+  async backward(request: api.BackwardRequest): Promise<api.BackwardResult> {
+    return only(await this.backwardAll([request]))
+  }
+
+  async backwardAll(requests: readonly api.BackwardRequest[]): Promise<api.BackwardResult[]> {
+    const gathers = requests.map((request) => {
+      this.#check(request)
+      checkGradients(request.adapter, request.gradients)
+      const idsPerRow = checkGatherIds(this.info, request.gatherIds, responseLength(request))
+      return { ids: request.gatherIds, idsPerRow, topK: 0 }
+    })
+    const results: api.BackwardResult[] = []
+    for (const pack of this.#packs(requests, this.#keptTokens())) {
+      const parts = pack.members.map((i) => part(requests[i], gathers[i]))
+      results.push(...(await this.#backwardPack(pack, requests, parts)))
+    }
+    return results
+  }
+
+  async #backwardPack(
+    pack: Pack,
+    requests: readonly api.BackwardRequest[],
+    parts: readonly Part<api.BackwardRequest>[],
+  ): Promise<api.BackwardResult[]> {
+    const gather = joinGathers(parts.map((one) => one.gather))
     const needs = { ...gather, gradient: true, baseHidden: false }
-    return this.#call(request, needs, async (call) => {
-      await call.forward(request.tokens)
+    return this.#pass({ pack, requests, needs }, async (call) => {
+      await call.forward()
       const { gathered } = await call.scores(gather)
-      const { loss, gradient } = request.loss(gathered)
-      checkLength("the loss's gradient", gradient.length, gathered.length)
-      await call.scoresBackward(gather, gradient)
-      await call.backward(request.gradients)
-      return { loss, gathered }
+      const results = splitGathered(gathered, { gather, parts }).map((logProbs, i) => {
+        const { loss, gradient } = part(parts[i]?.request, parts[i]?.gather).request.loss(logProbs)
+        checkLength("the loss's gradient", gradient.length, logProbs.length)
+        return { loss, gradient, gathered: logProbs }
+      })
+      const gradients = results.map(({ gradient }) => gradient)
+      await call.scoresBackward(gather, joinGradients(gradients, { gather, parts }))
+      await call.backward(only(parts.slice(0, 1)).request.gradients)
+      return results.map(({ loss, gathered: values }) => ({ loss, gathered: values }))
     })
   }
 
   async kl(request: api.KlRequest): Promise<Float32Array> {
     this.#checkKl(request)
     const needs = { idsPerRow: 0, topK: 0, gradient: false, baseHidden: true }
-    return this.#call(request, needs, async (call) => {
-      await call.forward(request.tokens)
+    return this.#pass({ pack: alone, requests: [request], needs }, async (call) => {
+      await call.forward()
       return call.kl(request.baseHidden, null)
     })
   }
@@ -147,8 +190,8 @@ export class LlamaModel implements api.EngineModel {
     checkGradients(request.adapter, request.gradients)
     const R = responseLength(request)
     const needs = { idsPerRow: 0, topK: 0, gradient: true, baseHidden: true }
-    return this.#call(request, needs, async (call) => {
-      await call.forward(request.tokens)
+    return this.#pass({ pack: alone, requests: [request], needs }, async (call) => {
+      await call.forward()
       const values = await call.kl(request.baseHidden, request.weight / R)
       await call.backward(request.gradients)
       return { kl: values.reduce((sum, value) => sum + value, 0) / R }
@@ -156,60 +199,95 @@ export class LlamaModel implements api.EngineModel {
   }
 
   #checkKl(request: api.KlRequest): void {
-    checkSequence(this.info, request)
+    this.#check(request)
     const expected = this.info.width * responseLength(request)
     checkLength('baseHidden', request.baseHidden.length, expected)
   }
 
+  #check(request: api.SequenceRequest): void {
+    checkSequence(this.info, request)
+    if (request.adapter !== null) checkAdapter(this.info, request.adapter)
+  }
+
+  /** On ggml's operators each sequence is a pass of its own. */
+  #packs(
+    requests: readonly (api.SequenceRequest & { readonly gradients?: unknown })[],
+    limit: number,
+  ): Pack[] {
+    const isNative = this.#host.kernels !== null
+    return packsOf(requests, {
+      limit,
+      sharesPrefix: this.info.attention.every(({ window }) => window === null),
+      mayJoin: (index, other) => {
+        const [one, two] = [requests[index], requests[other]]
+        return (
+          isNative &&
+          one?.adapter === two?.adapter &&
+          one?.temperature === two?.temperature &&
+          one?.gradients === two?.gradients
+        )
+      },
+    })
+  }
+
   /** Waits for earlier calls, prepares weights and memory, then runs `body`. */
-  async #call<T>(
-    request: api.SequenceRequest,
-    needs: CallNeeds,
+  async #pass<T>(
+    { pack, requests, needs }: PassRequest,
     body: (call: Executor) => Promise<T>,
   ): Promise<T> {
-    if (request.adapter !== null) checkAdapter(this.info, request.adapter)
-    return this.#inTurn(async () => body(await this.#open(request, needs)))
+    const members = pack.members.flatMap((i) => requests[i] ?? [])
+    return this.#inTurn(async () => body(await this.#open(members, pack.prefix, needs)))
   }
 
-  async #open(request: api.SequenceRequest, needs: CallNeeds): Promise<Executor> {
+  async #open(
+    requests: readonly api.SequenceRequest[],
+    prefix: number,
+    needs: PassNeeds,
+  ): Promise<Executor> {
     const { runtime } = this.#host
+    const first = only(requests.slice(0, 1))
     const pacer = createPacer(runtime, {
       threads: this.#host.threads(),
-      yieldPoint: request.yieldPoint,
+      yieldPoint: first.yieldPoint,
     })
     const work: Work = { runtime, allocator: this.#allocator, pacer }
-    const { adapter } = request
+    const { adapter } = first
     const weights = await this.#store.prepare(work, { adapter, gradient: needs.gradient })
-    const call = { work, weights, request, needs }
+    const pass = { work, weights, requests, first, prefix, needs }
     const { packedHead } = weights
-    return packedHead === null ? this.#openPortable(call) : this.#openNative(call, packedHead)
+    return packedHead === null ? this.#openPortable(pass) : this.#openNative(pass, packedHead)
   }
 
-  #openNative({ work, weights, request, needs }: OpenCall, head: PackedHead): Executor {
+  #openNative(pass: OpenPass, head: PackedHead): Executor {
+    const { work, weights, requests, first, needs } = pass
     const { info } = this
-    const R = responseLength(request)
+    const batch = layOut(requests, pass.prefix)
+    const [T, R] = [
+      batch.tokens.length,
+      requests.reduce((sum, request) => sum + responseLength(request), 0),
+    ]
     this.#arena.reset()
     const plan = planNative(this.#arena, {
       ...needs,
-      ...{ info, weights, kernels: head.kernels, keptBytes: this.#host.keptBytes },
-      ...{ T: paddedLength(request), R, firstRow: request.responseStart - 1 },
+      ...{ info, weights, kernels: head.kernels, keptBytes: this.#host.keptBytes, T, R },
       withBackward: needs.gradient,
     })
     const baseHidden = needs.baseHidden ? this.#arena.plan([info.width, R]) : null
-    this.#arena.commit(`${request.tokens.length} tokens`)
-    const { adapter, temperature } = request
-    return new NativeExecutor({ work, info, weights, head, plan, adapter, temperature, baseHidden })
+    this.#arena.commit(`${T} tokens`)
+    const { adapter, temperature } = first
+    const call = { work, info, weights, head, plan, batch, adapter, temperature, baseHidden }
+    return new NativeExecutor(call)
   }
 
-  #openPortable({ work, weights, request, needs }: OpenCall): Executor {
+  #openPortable({ work, weights, first, needs }: OpenPass): Executor {
     const arena = this.#arena
     const { info } = this
-    const { adapter, temperature } = request
+    const { adapter, temperature, tokens } = first
     const plan = planCall(arena, {
       info,
       weights,
-      tokenCount: request.tokens.length,
-      responseStart: request.responseStart,
+      tokenCount: tokens.length,
+      responseStart: first.responseStart,
       withBackward: needs.gradient,
       keptBytes: this.#host.keptBytes,
     })
@@ -222,9 +300,18 @@ export class LlamaModel implements api.EngineModel {
       factors: arena.plan([M + 1, rows]),
     }
     const baseHidden = needs.baseHidden ? arena.plan([info.width, plan.R]) : null
-    arena.commit(`${request.tokens.length} tokens`)
+    arena.commit(`${tokens.length} tokens`)
     const head = { work, weights, hidden: plan.hidden, temperature, scratch }
-    return new PortableExecutor({ pass: { work, info, weights, plan, adapter }, head, baseHidden })
+    const pass = { work, info, weights, plan, adapter }
+    return new PortableExecutor({ tokens, pass, head, baseHidden })
+  }
+
+  /** Tokens whose values are kept for backward; a longer batch would have to compute them twice. */
+  #keptTokens(): number {
+    const { info } = this
+    const { width, headSize, heads, keyValueHeads, feedForward, layers } = info
+    const perToken = 3 * width + headSize * (2 * heads + 2 * keyValueHeads) + 2 * feedForward
+    return Math.floor(this.#host.keptBytes / (perToken * 4.2 * layers))
   }
 
   #inTurn<T>(task: () => Promise<T>): Promise<T> {
@@ -245,13 +332,4 @@ export class LlamaModel implements api.EngineModel {
     this.#allocator[Symbol.dispose]()
     this.#host.onDispose(this)
   }
-}
-
-function responseLength(request: api.SequenceRequest): number {
-  return request.tokens.length - request.responseStart
-}
-
-/** ggml's fast products need inner sizes that are multiples of 16; padding lies after the last token. */
-function paddedLength({ tokens }: api.SequenceRequest): number {
-  return Math.ceil((tokens.length - 1) / 16) * 16
 }

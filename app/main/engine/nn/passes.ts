@@ -1,6 +1,7 @@
 // Forward and backward through all layers, one graph per layer, on the memory of a call plan.
 import { Graph, ops } from '../ffi/index.ts'
-import type { Adapter, AdapterGradients, ModelInfo } from '../types.ts'
+import type { Adapter, AdapterGradients } from '../types.ts'
+import type { ModelConfig } from './config.ts'
 import { layerBackward, layerForward, type LayerCall } from './layer.ts'
 import { rmsNorm } from './ops/rms-norm.ts'
 import { addPairGradients } from './collect.ts'
@@ -9,7 +10,7 @@ import type { ModelWeights, Work } from './weights.ts'
 
 export interface Pass {
   readonly work: Work
-  readonly info: ModelInfo
+  readonly info: ModelConfig
   readonly weights: ModelWeights
   readonly plan: CallPlan
   /** Null = the base model. */
@@ -42,7 +43,9 @@ async function embedTokens(pass: Pass, tokens: Int32Array): Promise<void> {
     Int32Array.from({ length: plan.T }, (_, t) => t),
   )
   const embedded = ops.getRows(g, g.leaf(weights.embedding), ids) // [C, T]
-  g.into(layerAt(plan.layers, 0).x, embedded)
+  const { embeddingScale } = pass.info
+  const scaled = embeddingScale === 1 ? embedded : ops.scale(g, embedded, embeddingScale)
+  g.into(layerAt(plan.layers, 0).x, scaled)
   await g.run(work.allocator, work.pacer)
 }
 
@@ -57,7 +60,9 @@ function layerCall(pass: Pass, layer: number): LayerCall {
   const { info, weights, plan, adapter } = pass
   return {
     info,
+    attention: layerAt(info.attention, layer),
     weights: layerAt(weights.layers, layer),
+    frequencyFactors: weights.frequencyFactors,
     slots: layerAt(plan.layers, layer),
     scratch: plan.scratch,
     withAdapter: adapter !== null,

@@ -2,7 +2,7 @@
 // all kept for backward or computed again layer by layer.
 import { AppError } from '../../../shared/errors.ts'
 import type { Arena, Slot } from '../ffi/index.ts'
-import type { ModelInfo } from '../types.ts'
+import type { ModelConfig } from './config.ts'
 import type { BackwardScratch, LayerScratch, LayerSlots } from './layer.ts'
 import { groupNames, type GroupName, type ModelWeights } from './weights.ts'
 
@@ -28,7 +28,7 @@ export interface CallPlan {
 }
 
 export interface PlanRequest {
-  readonly info: ModelInfo
+  readonly info: ModelConfig
   readonly weights: ModelWeights
   readonly tokenCount: number
   readonly responseStart: number
@@ -43,7 +43,7 @@ export function planCall(arena: Arena, request: PlanRequest): CallPlan {
   const T = Math.ceil((request.tokenCount - 1) / tokenMultiple) * tokenMultiple
   const R = request.tokenCount - request.responseStart
   const shapes = layerShapes(request, T)
-  const bytes = Object.values(shapes).reduce((sum, shape) => sum + product(shape) * 4, 0)
+  const bytes = Object.values(shapes).reduce((sum, shape) => sum + sizeOf(shape) * 4, 0)
   const keepsLayers = request.withBackward && bytes * info.layers <= request.keptBytes
   arena.reset()
   const shared = keepsLayers ? null : planLayer(arena, shapes)
@@ -70,15 +70,21 @@ function missing(): never {
   throw new Error('a layer has no input slot')
 }
 
-function product(shape: readonly number[]): number {
-  return shape.reduce((total, size) => total * size, 1)
+function sizeOf(shape: readonly number[] | null): number {
+  return shape === null ? 0 : shape.reduce((total, size) => total * size, 1)
 }
 
-type LayerShapes = Record<Exclude<keyof LayerSlots, 'x'>, readonly number[]>
+/** Null = the architecture keeps no such value. */
+type LayerShapes = Record<Exclude<keyof LayerSlots, 'x'>, readonly number[] | null>
 
 function layerShapes({ info, weights }: PlanRequest, T: number): LayerShapes {
   const { width: C, headSize: D, heads: H, keyValueHeads: K, feedForward: F } = info
+  const { headNorms, postNorms } = info.design
   return {
+    queryInput: headNorms ? [D, H, T] : null,
+    keyInput: headNorms ? [D, K, T] : null,
+    attentionOutput: postNorms ? [C, T] : null,
+    feedForwardOutput: postNorms ? [C, T] : null,
     q: [D, H, T],
     k: [D, T, K],
     v: [D, T, K],
@@ -93,7 +99,9 @@ function layerShapes({ info, weights }: PlanRequest, T: number): LayerShapes {
 }
 
 function planLayer(arena: Arena, shapes: LayerShapes): Omit<LayerSlots, 'x'> {
-  const entries = Object.entries(shapes).map(([name, shape]) => [name, arena.plan(shape)] as const)
+  const entries = Object.entries(shapes).map(
+    ([name, shape]) => [name, shape === null ? null : arena.plan(shape)] as const,
+  )
   return Object.fromEntries(entries) as unknown as Omit<LayerSlots, 'x'>
 }
 

@@ -6,6 +6,7 @@ import { gatheredBackward, headKl, headScores, type HeadCall } from './head.ts'
 import { backwardPass, forwardPass, type Pass } from './passes.ts'
 
 export interface PortableCall {
+  readonly tokens: Int32Array
   readonly pass: Pass
   readonly head: HeadCall
   /** Where the base's hidden states go, [C, R]. */
@@ -19,8 +20,8 @@ export class PortableExecutor implements Executor {
     this.#call = call
   }
 
-  forward(tokens: Int32Array): Promise<void> {
-    return forwardPass(this.#call.pass, tokens)
+  forward(): Promise<void> {
+    return forwardPass(this.#call.pass, this.#call.tokens)
   }
 
   readHidden(): Float32Array {

@@ -3,9 +3,9 @@
 import { Arena, type Kernels, type Runtime } from '../ffi/index.ts'
 import { parseGguf } from '../gguf/reader.ts'
 import { fileSource } from '../gguf/source.ts'
-import type { Adapter, ModelInfo } from '../types.ts'
+import type { Adapter } from '../types.ts'
 import { paddedRankOf, uploadAdapter } from './adapter.ts'
-import { readModelInfo } from './config.ts'
+import { readModelInfo, type ModelConfig } from './config.ts'
 import {
   fillTransposed,
   loadWeights,
@@ -19,7 +19,7 @@ import {
 const defaultPaddedRank = 16
 
 export class WeightStore implements Disposable {
-  readonly info: ModelInfo
+  readonly info: ModelConfig
   readonly #runtime: Runtime
   readonly #kernels: Kernels | null
   readonly #path: string
@@ -63,11 +63,11 @@ export class WeightStore implements Disposable {
     this.#uploaded = null
     using bytes = fileSource(this.#path)
     const file = parseGguf(bytes)
-    readModelInfo(file)
+    const config = readModelInfo(file)
     this.#stored.reset()
     const weights = planWeights(this.#stored, this.info, { paddedRank, kernels: this.#kernels })
     this.#stored.commit("the model's weights")
-    loadWeights(this.#runtime, { file, bytes }, weights)
+    loadWeights(this.#runtime, { file, bytes, config }, weights)
     return weights
   }
 

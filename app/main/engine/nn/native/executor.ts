@@ -1,19 +1,23 @@
-// A call on our kernels, from token ids to the gradients of every pair.
+// A pass on our kernels, from token ids to the gradients of every pair.
 import { Graph, ops, type KernelCall, type Slot } from '../../ffi/index.ts'
-import type { Adapter, AdapterGradients, ModelInfo } from '../../types.ts'
+import type { Adapter, AdapterGradients } from '../../types.ts'
+import { placesOf, type Batch } from '../batch.ts'
 import { addPairGradients } from '../collect.ts'
+import type { LayerAttention, ModelConfig } from '../config.ts'
 import type { Executor, GatherRequest, HeadScores } from '../executor.ts'
 import type { ModelWeights, PackedHead, Work } from '../weights.ts'
+import { rowsOf } from '../ops/places.ts'
 import { nativeKl, nativeScores, nativeScoresBackward, type NativeHead } from './head.ts'
 import { nativeBackward, nativeForward, type NativeLayerCall } from './layer.ts'
-import type { NativePlan } from './plan.ts'
+import type { NativePlan, View } from './plan.ts'
 
 export interface NativeCall {
   readonly work: Work
-  readonly info: ModelInfo
+  readonly info: ModelConfig
   readonly weights: ModelWeights
   readonly head: PackedHead
   readonly plan: NativePlan
+  readonly batch: Batch
   readonly adapter: Adapter | null
   readonly temperature: number
   /** Where the base's hidden states go, [C, R]. */
@@ -30,28 +34,57 @@ export class NativeExecutor implements Executor {
     this.#kernels = { kernels: call.head.kernels, scratch: call.plan.shared.scratch }
   }
 
-  async forward(tokens: Int32Array): Promise<void> {
-    const { plan, weights, info } = this.#call
-    await this.#embed(tokens)
+  async forward(): Promise<void> {
+    const { plan } = this.#call
+    await this.#embed()
     for (let layer = 0; layer < plan.layers.length; layer += 1) await this.#runLayer(layer)
     await this.#graph((g) => {
-      const x = ops.viewRows(g, g.leaf(plan.final), [plan.firstRow, plan.R])
-      const norm = { x, weight: g.leaf(weights.outputNorm), epsilon: info.normEpsilon }
-      g.into(plan.hidden, ops.kernelNorm(g, this.#kernels, norm))
+      for (const { first, place, count } of this.#rows()) {
+        const norm = this.#outputNorm(g, first, count)
+        g.into(rowsOf(plan.hidden, place, count), ops.kernelNorm(g, this.#kernels, norm))
+      }
     })
   }
 
-  async #embed(tokens: Int32Array): Promise<void> {
-    const { plan, weights, work, info } = this.#call
+  async #embed(): Promise<void> {
+    const { plan, weights, work, info, batch } = this.#call
     await this.#graph((g) => {
       const ids = g.leaf(plan.tokens)
-      const padded = new Int32Array(plan.T)
-      padded.set(tokens.subarray(0, tokens.length - 1))
-      work.runtime.write(ids, padded)
-      work.runtime.write(g.leaf(plan.shared.places), placesOf(plan.T, tokens.length - 1))
-      work.runtime.write(g.leaf(plan.shared.table), angleTable(info, plan.T))
-      g.into(at(plan.layers, 0).x, ops.getRows(g, g.leaf(weights.embedding), ids)) // [C, T]
+      work.runtime.write(ids, batch.tokens)
+      const factors = this.#frequencyFactors(g)
+      for (const { attention, places, table } of plan.views) {
+        work.runtime.write(g.leaf(places), placesOf(batch, attention.window))
+        const angles = angleTable(batch.positions, { ...attention, size: info.headSize, factors })
+        work.runtime.write(g.leaf(table), angles)
+      }
+      const embedded = ops.getRows(g, g.leaf(weights.embedding), ids) // [C, T]
+      const { embeddingScale } = info
+      const x = embeddingScale === 1 ? embedded : ops.scale(g, embedded, embeddingScale)
+      g.into(at(plan.layers, 0).x, x)
     })
+  }
+
+  /** Divisors of the rotary frequencies, [D / 2]. */
+  #frequencyFactors(g: Graph): Float32Array | null {
+    const { weights, work } = this.#call
+    if (weights.frequencyFactors === null) return null
+    const leaf = g.leaf(weights.frequencyFactors)
+    return work.runtime.read(leaf, new Float32Array(leaf.shape[0]))
+  }
+
+  /** Rows of each sequence in the batch, and their place among all response positions. */
+  *#rows(): Generator<{ readonly first: number; readonly place: number; readonly count: number }> {
+    let place = 0
+    for (const { first, count } of this.#call.batch.rows) {
+      yield { first, place, count }
+      place += count
+    }
+  }
+
+  #outputNorm(g: Graph, first: number, count: number) {
+    const { plan, weights, info } = this.#call
+    const x = ops.viewRows(g, g.leaf(plan.final), [first, count])
+    return { x, weight: g.leaf(weights.outputNorm), epsilon: info.normEpsilon }
   }
 
   async #runLayer(layer: number): Promise<void> {
@@ -68,6 +101,7 @@ export class NativeExecutor implements Executor {
       weights: at(weights.layers, layer),
       slots: at(plan.layers, layer),
       shared: plan.shared,
+      view: viewOf(plan, at(info.attention, layer)),
       withAdapter: adapter !== null,
     }
   }
@@ -128,11 +162,14 @@ export class NativeExecutor implements Executor {
     await this.#graph((g) => {
       // Zero outside the response positions.
       work.runtime.write(g.leaf(backward.dy), new Float32Array(info.width * plan.T))
-      const place = ops.viewRows(g, g.leaf(backward.dy), [plan.firstRow, plan.R])
-      const x = ops.viewRows(g, g.leaf(plan.final), [plan.firstRow, plan.R])
-      const norm = { x, weight: g.leaf(weights.outputNorm), epsilon: info.normEpsilon }
-      const dy = g.leaf(backward.dHidden)
-      ops.copyInto(g, ops.kernelNormBack(g, this.#kernels, { ...norm, dy }), place)
+      for (const { first, place, count } of this.#rows()) {
+        const dy = g.leaf(rowsOf(backward.dHidden, place, count))
+        const dx = ops.kernelNormBack(g, this.#kernels, {
+          ...this.#outputNorm(g, first, count),
+          dy,
+        })
+        g.into(rowsOf(backward.dy, first, count), dx)
+      }
     })
     for (let layer = plan.layers.length - 1; layer >= 0; layer -= 1) {
       // The layer's own kept values were overwritten by the layers above it.
@@ -150,24 +187,26 @@ export class NativeExecutor implements Executor {
   }
 }
 
-/** For each token the first one that it sees, and the end of a prefix; padding sees only itself. */
-function placesOf(T: number, tokens: number): Int32Array {
-  return Int32Array.from({ length: 2 * T }, (_, i) => {
-    const t = Math.floor(i / 2)
-    return i % 2 === 0 && t >= tokens ? t : 0
-  })
+function viewOf(plan: NativePlan, attention: LayerAttention): View {
+  const view = plan.views.find((one) => one.attention === attention)
+  if (view === undefined) throw new Error('a layer has no view')
+  return view
 }
 
-/** Cosines, then sines of position · base^(−2i / D), [D, T]. */
-function angleTable({ headSize, ropeBase }: ModelInfo, T: number): Float32Array {
-  const half = headSize / 2
-  const table = new Float32Array(headSize * T)
+/** Cosines, then sines of position · scale · base^(−2i / D) / factor_i, [D, T]. */
+function angleTable(
+  positions: Int32Array,
+  at: LayerAttention & { readonly size: number; readonly factors: Float32Array | null },
+): Float32Array {
+  const { size, factors, ropeBase, ropeScale } = at
+  const half = size / 2
+  const table = new Float32Array(size * positions.length)
   for (let i = 0; i < half; i += 1) {
-    const frequency = ropeBase ** ((-2 * i) / headSize)
-    for (let t = 0; t < T; t += 1) {
-      table[t * headSize + i] = Math.cos(t * frequency)
-      table[t * headSize + half + i] = Math.sin(t * frequency)
-    }
+    const frequency = (ropeScale * ropeBase ** ((-2 * i) / size)) / (factors?.[i] ?? 1)
+    positions.forEach((position, t) => {
+      table[t * size + i] = Math.cos(position * frequency)
+      table[t * size + half + i] = Math.sin(position * frequency)
+    })
   }
   return table
 }

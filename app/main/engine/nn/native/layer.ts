@@ -1,38 +1,60 @@
 // One transformer layer on our kernels, forward and backward: the same arithmetic as ../layer.ts, fused.
 import { ops, type Graph, type KernelCall, type Slot, type Tensor } from '../../ffi/index.ts'
-import type { ModelInfo } from '../../types.ts'
+import type { ModelConfig } from '../config.ts'
 import { packedBackward, packedForward } from '../ops/packed-linear.ts'
 import { productBudget, sliceOf } from '../ops/places.ts'
 import type { GroupName, LayerWeights } from '../weights.ts'
-import type { BackwardSlots, LayerSlots, SharedSlots } from './plan.ts'
+import type { BackwardSlots, LayerSlots, SharedSlots, View } from './plan.ts'
 
 export interface NativeLayerCall extends KernelCall {
-  readonly info: ModelInfo
+  readonly info: ModelConfig
   readonly weights: LayerWeights
   readonly slots: LayerSlots
   readonly shared: SharedSlots
+  readonly view: View
   readonly withAdapter: boolean
 }
 
 export function nativeForward(g: Graph, call: NativeLayerCall, output: Slot): void {
   const { slots, shared, weights, info } = call
+  const { activation } = info.design
   const x = g.leaf(slots.x)
   const normed = norm(g, call, { x, weight: weights.attentionNorm })
-  const T = x.shape[1]
-  linear(g, call, { group: 'qkv', x: normed, output: sliceOf(slots.qkv, [rowLength(info), T]) })
-  const raw = g.leaf(slots.qkv)
-  const rotated = g.into(slots.qkv, ops.rotateHeads(g, call, { ...rotation(g, call), x: raw }))
-  const attended = attend(g, call, rotated)
-  const middle = linear(g, call, {
-    group: 'output',
-    x: attended,
-    output: slots.middle,
-    residual: x,
+  const raw = slots.rawQkv ?? slots.qkv
+  linear(g, call, { group: 'qkv', x: normed, output: sliceOf(raw, [rowLength(info), x.shape[1]]) })
+  const rotated = ops.rotateHeads(g, call, { ...rotation(g, call), x: g.leaf(raw) })
+  const attended = attend(g, call, g.into(slots.qkv, rotated))
+  const middle = branch(g, call, {
+    ...{ group: 'output', x: attended, residual: x, output: slots.middle },
+    ...{ before: slots.attentionOutput, norm: weights.attentionPostNorm },
   })
   const normed2 = norm(g, call, { x: middle, weight: weights.feedForwardNorm })
   const wide = linear(g, call, { group: 'gateUp', x: normed2, output: slots.gateUp })
-  const activated = g.into(shared.activated, ops.gated(g, call, { x: wide, activation: 'silu' }))
-  linear(g, call, { group: 'down', x: activated, output, residual: middle })
+  const activated = g.into(shared.activated, ops.gated(g, call, { x: wide, activation }))
+  branch(g, call, {
+    ...{ group: 'down', x: activated, residual: middle, output },
+    ...{ before: slots.feedForwardOutput, norm: weights.feedForwardPostNorm },
+  })
+}
+
+/** The projection that ends a branch, normed where the architecture does that, added to the residual. */
+function branch(
+  g: Graph,
+  call: NativeLayerCall,
+  at: {
+    readonly group: 'output' | 'down'
+    readonly x: Tensor
+    readonly residual: Tensor
+    readonly output: Slot
+    readonly before: Slot | null
+    readonly norm: Slot | null
+  },
+): Tensor {
+  const { group, x, residual, output, before } = at
+  if (before === null || at.norm === null) return linear(g, call, { group, x, residual, output })
+  const plain = linear(g, call, { group, x, output: before })
+  const [weight, epsilon] = [g.leaf(at.norm), call.info.normEpsilon]
+  return g.into(output, ops.kernelNorm(g, call, { x: plain, weight, epsilon, residual }))
 }
 
 /** Takes the gradient of the layer's output from `dy`, leaves that of its input there. */
@@ -43,13 +65,18 @@ export function nativeBackward(
 ): void {
   const { slots, shared, weights } = call
   const { backward } = at
+  const { activation } = call.info.design
   const dy = g.leaf(backward.dy)
-  const wide = g.leaf(slots.gateUp)
-  const activated = g.into(shared.activated, ops.gated(g, call, { x: wide, activation: 'silu' }))
-  const dActivated = unlinear(g, call, {
-    ...{ group: 'down', x: activated, grad: dy, output: backward.dActivated, backward },
+  const dDown = branchBack(g, call, {
+    ...{ dy, before: slots.feedForwardOutput, norm: weights.feedForwardPostNorm },
+    place: backward.dBranch,
   })
-  const gateUp = { x: wide, dy: present(dActivated), activation: 'silu' } as const
+  const wide = g.leaf(slots.gateUp)
+  const activated = g.into(shared.activated, ops.gated(g, call, { x: wide, activation }))
+  const dActivated = unlinear(g, call, {
+    ...{ group: 'down', x: activated, grad: dDown, output: backward.dActivated, backward },
+  })
+  const gateUp = { x: wide, dy: present(dActivated), activation }
   const dGateUp = g.into(backward.dGateUp, ops.gatedBack(g, call, gateUp))
   const middle = g.leaf(slots.middle)
   const normed2 = norm(g, call, { x: middle, weight: weights.feedForwardNorm })
@@ -65,6 +92,23 @@ export function nativeBackward(
   g.into(backward.dy, unnorm(g, call, att))
 }
 
+/** The gradient before a branch's norm. */
+function branchBack(
+  g: Graph,
+  call: NativeLayerCall,
+  at: {
+    readonly dy: Tensor
+    readonly before: Slot | null
+    readonly norm: Slot | null
+    readonly place: Slot | null
+  },
+): Tensor {
+  const { dy, before, place } = at
+  if (before === null || at.norm === null || place === null) return dy
+  const back = { x: g.leaf(before), weight: at.norm, dy, residual: null }
+  return g.into(place, unnorm(g, call, back))
+}
+
 function attentionBackward(
   g: Graph,
   call: NativeLayerCall,
@@ -75,22 +119,23 @@ function attentionBackward(
   },
 ): Tensor | null {
   const { slots, weights, info } = call
-  const { backward, dMiddle } = at
+  const { backward } = at
+  const dOutput = branchBack(g, call, {
+    ...{ dy: at.dMiddle, before: slots.attentionOutput, norm: weights.attentionPostNorm },
+    place: backward.dBranch,
+  })
   const attended = g.leaf(slots.attended)
   const dAttended = unlinear(g, call, {
-    ...{ group: 'output', x: attended, grad: dMiddle, output: backward.dAttended, backward },
+    ...{ group: 'output', x: attended, grad: dOutput, output: backward.dAttended, backward },
   })
   const T = attended.shape[1]
   const grad = present(dAttended)
-  const parts = g.leaf(backward.dParts)
   for (const part of headParts(info, { T, heads: info.heads, each: 2.5 })) {
-    const qkv = g.leaf(slots.qkv)
-    g.into(
-      backward.dParts,
-      ops.kernelAttentionBack(g, call, { ...heads(g, call), qkv, part, attended, grad }),
-    )
+    const inputs = { ...heads(g, call), qkv: g.leaf(slots.qkv), part, attended, grad }
+    g.into(backward.dParts, ops.kernelAttentionBack(g, call, inputs))
   }
-  const turned = { ...rotation(g, call), grad: parts, input: null }
+  const input = slots.rawQkv === null ? null : g.leaf(slots.rawQkv)
+  const turned = { ...rotation(g, call), grad: g.leaf(backward.dParts), input }
   g.into(backward.dQkv, ops.rotateHeadsBack(g, call, turned))
   const dQkv = g.leaf(sliceOf(backward.dQkv, [rowLength(info), T]))
   const normed = norm(g, call, { x: g.leaf(slots.x), weight: weights.attentionNorm })
@@ -109,7 +154,7 @@ function attend(g: Graph, call: NativeLayerCall, qkv: Tensor): Tensor {
 
 /** Ranges of heads whose work fits a graph segment. */
 function* headParts(
-  info: ModelInfo,
+  info: ModelConfig,
   at: { readonly T: number; readonly heads: number; readonly each: number },
 ): Generator<readonly [number, number]> {
   const perHead = at.each * info.headSize * at.T ** 2 * (info.heads / at.heads)
@@ -119,27 +164,33 @@ function* headParts(
   }
 }
 
-function heads(g: Graph, { info, slots, shared }: NativeLayerCall) {
+function heads(g: Graph, { info, slots, view }: NativeLayerCall) {
   return {
-    places: g.leaf(shared.places),
+    places: g.leaf(view.places),
     sums: g.leaf(slots.sums),
     heads: info.heads,
     keyValueHeads: info.keyValueHeads,
-    scale: 1 / Math.sqrt(info.headSize),
+    scale: info.attentionScale,
   }
 }
 
-function rotation(g: Graph, { info, shared }: NativeLayerCall) {
+function rotation(g: Graph, { info, view, weights }: NativeLayerCall) {
+  const { queryNorm, keyNorm } = weights
+  const headNorms =
+    queryNorm === null || keyNorm === null
+      ? null
+      : { q: g.leaf(queryNorm), k: g.leaf(keyNorm), epsilon: info.normEpsilon }
   return {
     heads: info.heads,
     keyValueHeads: info.keyValueHeads,
-    style: 'pairs',
-    table: g.leaf(shared.table),
-  } as const
+    style: info.design.rope,
+    table: g.leaf(view.table),
+    headNorms,
+  }
 }
 
-function rowLength({ headSize, heads, keyValueHeads }: ModelInfo): number {
-  return headSize * (heads + 2 * keyValueHeads)
+function rowLength({ headSize, heads: H, keyValueHeads }: ModelConfig): number {
+  return headSize * (H + 2 * keyValueHeads)
 }
 
 function norm(
@@ -158,7 +209,7 @@ function unnorm(
     readonly x: Tensor
     readonly weight: Slot
     readonly dy: Tensor
-    readonly residual: Tensor
+    readonly residual: Tensor | null
   },
 ): Tensor {
   const [weight, epsilon] = [g.leaf(at.weight), call.info.normEpsilon]

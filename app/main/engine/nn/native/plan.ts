@@ -1,10 +1,9 @@
 // Where every value of a call on our kernels lives: what forward keeps for backward, and what is used again by each
 // layer. Layouts follow native/: one row per token.
-import type { Arena, Kernels, Slot } from '../../ffi/index.ts'
-import { headSlices } from '../../ffi/kernel-ops.ts'
-import type { ModelInfo } from '../../types.ts'
-import { groupNames, type GroupName, type ModelWeights } from '../weights.ts'
+import { ops, type Arena, type Kernels, type Slot } from '../../ffi/index.ts'
+import type { LayerAttention, ModelConfig } from '../config.ts'
 import { rankOf } from '../ops/packed-linear.ts'
+import { groupNames, type GroupName, type ModelWeights } from '../weights.ts'
 
 /** Kept from forward to backward. */
 export interface LayerSlots {
@@ -14,21 +13,32 @@ export interface LayerSlots {
   readonly attended: Slot // [D · H, T]
   readonly middle: Slot // [C, T]
   readonly gateUp: Slot // [2F, T]
+  /** Before the heads' norms; null where the architecture has none. */
+  readonly rawQkv: Slot | null // [D, H + 2K, T]
+  /** Outputs of the two branches before their norms. */
+  readonly attentionOutput: Slot | null // [C, T]
+  readonly feedForwardOutput: Slot | null // [C, T]
   /** A x of each group's pairs, [P, T]. */
   readonly h: Readonly<Record<GroupName, Slot>>
+}
+
+/** What a kind of layer sees of the sequence: its window and rotary angles. */
+export interface View {
+  readonly attention: LayerAttention
+  readonly places: Slot // i32 [2, T]
+  readonly table: Slot // [D, T]
 }
 
 /** Memory that all layers share. */
 export interface SharedSlots {
   readonly scratch: Slot
-  readonly places: Slot // i32 [2, T]
-  readonly table: Slot // [D, T]
   readonly normed: Slot // [C, T]
   readonly activated: Slot // [F, T]
 }
 
 export interface BackwardSlots {
   readonly dy: Slot // [C, T]
+  readonly dBranch: Slot | null // [C, T]
   readonly dNormed: Slot // [C, T]
   readonly dActivated: Slot // [F, T]
   readonly dGateUp: Slot // [2F, T]
@@ -57,9 +67,9 @@ export interface HeadSlots {
 export interface NativePlan {
   readonly T: number
   readonly R: number
-  readonly firstRow: number
   readonly tokens: Slot // i32 [T]
   readonly layers: readonly LayerSlots[]
+  readonly views: readonly View[]
   readonly final: Slot // [C, T]
   readonly hidden: Slot // [C, R]
   readonly shared: SharedSlots
@@ -69,12 +79,11 @@ export interface NativePlan {
 }
 
 export interface NativePlanRequest {
-  readonly info: ModelInfo
+  readonly info: ModelConfig
   readonly kernels: Kernels
   readonly weights: ModelWeights
   readonly T: number
   readonly R: number
-  readonly firstRow: number
   readonly withBackward: boolean
   readonly idsPerRow: number
   readonly topK: number
@@ -98,12 +107,12 @@ export function planNative(arena: Arena, request: NativePlanRequest): NativePlan
   return {
     T,
     R,
-    firstRow: request.firstRow,
     tokens: arena.plan([T], 'i32'),
     layers: request.weights.layers.map((_, layer) => ({
       ...(shared ?? planLayer(arena, request)),
       x: at(layer),
     })),
+    views: planViews(arena, request),
     final: at(info.layers),
     hidden: arena.plan([info.width, R]),
     shared: planShared(arena, request),
@@ -113,44 +122,54 @@ export function planNative(arena: Arena, request: NativePlanRequest): NativePlan
   }
 }
 
-type KeptShapes = Record<Exclude<keyof LayerSlots, 'x' | 'h'>, readonly number[]>
+/** Null = the architecture keeps no such value. */
+type KeptShapes = Record<Exclude<keyof LayerSlots, 'x' | 'h'>, readonly number[] | null>
 
 function keptShapes({ info, T }: NativePlanRequest): KeptShapes {
   const { width: C, headSize: D, heads: H, keyValueHeads: K, feedForward: F } = info
+  const { headNorms, postNorms } = info.design
   return {
     qkv: [D, H + 2 * K, T],
     sums: [H, T],
     attended: [D * H, T],
     middle: [C, T],
     gateUp: [2 * F, T],
+    rawQkv: headNorms ? [D, H + 2 * K, T] : null,
+    attentionOutput: postNorms ? [C, T] : null,
+    feedForwardOutput: postNorms ? [C, T] : null,
   }
 }
 
 function layerFloats(request: NativePlanRequest): number {
-  const shapes = Object.values(keptShapes(request))
+  const shapes = Object.values(keptShapes(request)).filter((shape) => shape !== null)
   const values = shapes.reduce((sum, shape) => sum + shape.reduce((a, b) => a * b, 1), 0)
   const ranks = groupNames.reduce((sum, name) => sum + rankOf(request.weights, name), 0)
   return values + ranks * request.T
 }
 
 function planLayer(arena: Arena, request: NativePlanRequest): Omit<LayerSlots, 'x'> {
-  const shapes = keptShapes(request)
+  const entries = Object.entries(keptShapes(request)).map(
+    ([name, shape]) => [name, shape === null ? null : arena.plan(shape)] as const,
+  )
   return {
-    qkv: arena.plan(shapes.qkv),
-    sums: arena.plan(shapes.sums),
-    attended: arena.plan(shapes.attended),
-    middle: arena.plan(shapes.middle),
-    gateUp: arena.plan(shapes.gateUp),
+    ...(Object.fromEntries(entries) as unknown as Omit<LayerSlots, 'x' | 'h'>),
     h: byGroup((name) => arena.plan([rankOf(request.weights, name), request.T])),
   }
+}
+
+/** One for each kind of layer: most models have one, those with windows two. */
+function planViews(arena: Arena, { info, T }: NativePlanRequest): View[] {
+  return [...new Set(info.attention)].map((attention) => ({
+    attention,
+    places: arena.plan([2, T], 'i32'),
+    table: arena.plan([info.headSize, T]),
+  }))
 }
 
 function planShared(arena: Arena, { info, kernels, T }: NativePlanRequest): SharedSlots {
   const { width, headSize, feedForward } = info
   return {
     scratch: kernels.planScratch(arena, { tokens: T, headSize, width }),
-    places: arena.plan([2, T], 'i32'),
-    table: arena.plan([headSize, T]),
     normed: arena.plan([width, T]),
     activated: arena.plan([feedForward, T]),
   }
@@ -164,11 +183,11 @@ function planHead(arena: Arena, request: NativePlanRequest): HeadSlots {
     rows,
     ids: arena.plan([M, rows], 'i32'),
     logits: arena.plan([M, rows]),
-    stats: arena.plan([2 + 2 * topK, rows, headSlices]),
+    stats: arena.plan([2 + 2 * topK, rows, ops.headSlices]),
     factors: arena.plan([3, rows]),
     gradients: arena.plan([M, rows]),
-    parts: arena.plan([rows, headSlices]),
-    dHidden: withBackward ? arena.plan([info.width, rows, headSlices]) : null,
+    parts: arena.plan([rows, ops.headSlices]),
+    dHidden: withBackward ? arena.plan([info.width, rows, ops.headSlices]) : null,
   }
 }
 
@@ -180,6 +199,7 @@ function planBackward(arena: Arena, request: NativePlanRequest): BackwardSlots {
   const largest = Math.max(...groupNames.map((name) => rankOf(weights, name)))
   return {
     dy: arena.plan([C, T]),
+    dBranch: info.design.postNorms ? arena.plan([C, T]) : null,
     dNormed: arena.plan([C, T]),
     dActivated: arena.plan([F, T]),
     dGateUp: arena.plan([2 * F, T]),

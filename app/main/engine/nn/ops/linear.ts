@@ -9,8 +9,9 @@ import type { PackedFactors } from './packed-linear.ts'
 import { join, productBudget, rowsOf } from './places.ts'
 
 export interface LinearMember {
-  /** GGUF name of the weight, for instance `blk.3.attn_q.weight`. */
+  /** GGUF name of the weight, for instance `blk.3.attn_q.weight`, and of its bias. */
   readonly name: string
+  readonly biasName: string | null
   readonly outFeatures: number
 }
 
@@ -20,6 +21,8 @@ export interface LinearGroup {
   /** Rank of one pair, rounded up to a multiple of 16; unused places are zero. */
   readonly paddedRank: number
   readonly members: readonly LinearMember[]
+  /** Added to the product, all members' together, [O]; frozen, so it has no part in any gradient. */
+  readonly bias: Slot | null
   readonly factors: PlainFactors | PackedFactors
 }
 
@@ -46,7 +49,12 @@ export interface LinearForward {
 }
 
 export function linearForward(g: Graph, call: LinearForward): Tensor {
-  const { x, group, output, adapter } = call
+  const { bias } = call.group
+  const y = withoutBias(g, call)
+  return bias === null ? y : ops.addInPlace(g, y, g.leaf(bias))
+}
+
+function withoutBias(g: Graph, { x, group, output, adapter }: LinearForward): Tensor {
   const factors = factorsOf(group)
   const weight = g.leaf(factors.weight)
   if (adapter === null) {

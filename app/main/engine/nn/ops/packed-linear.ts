@@ -51,9 +51,10 @@ export function packedForward(g: Graph, call: KernelCall, at: PackedForward): Te
   const { x, output, residual = null } = at
   const { weight, a, b } = factorsOf(at.group)
   const main = { panels: weight, x }
-  if (at.h === null) return productInto(g, call, { main, second: null, residual, output })
+  const bias = at.group.bias
+  if (at.h === null) return productInto(g, call, { main, second: null, residual, bias, output })
   const h = g.into(at.h, ops.packedProduct(g, call, { main: { panels: a, x } })) // [P, T]
-  return productInto(g, call, { main, second: { panels: b, x: h }, residual, output })
+  return productInto(g, call, { main, second: { panels: b, x: h }, residual, bias, output })
 }
 
 export interface PackedBackward {
@@ -95,7 +96,7 @@ export function packedBackward(g: Graph, call: KernelCall, at: PackedBackward): 
     { panels: transposed, x: grad },
     { panels: aT, x: dh },
   ]
-  return productInto(g, call, { main, second, residual: null, output: at.output })
+  return productInto(g, call, { main, second, residual: null, bias: null, output: at.output })
 }
 
 function factorsOf({ factors }: LinearGroup): PackedFactors {
@@ -107,6 +108,7 @@ interface Product {
   readonly main: { readonly panels: Panels; readonly x: Tensor }
   readonly second: Product['main'] | null
   readonly residual: Tensor | null
+  readonly bias: Slot | null
   readonly output: Slot
 }
 
@@ -116,7 +118,8 @@ function productInto(g: Graph, call: KernelCall, at: Product): Tensor {
   const T = main.x.shape[1]
   const perToken = (main.panels.rows * main.panels.columns) / call.kernels.speedup
   const step = Math.max(96, Math.floor(productBudget / perToken / 96) * 96)
-  if (step >= T) return g.into(at.output, ops.packedProduct(g, call, at))
+  const bias = at.bias === null ? null : g.leaf(at.bias)
+  if (step >= T) return g.into(at.output, ops.packedProduct(g, call, { ...at, bias }))
   const whole = g.leaf(at.output)
   for (let start = 0; start < T; start += step) {
     const count = Math.min(step, T - start)
@@ -125,6 +128,7 @@ function productInto(g: Graph, call: KernelCall, at: Product): Tensor {
       main: { panels: main.panels, x: rows(main.x) },
       second: second === null ? null : { panels: second.panels, x: rows(second.x) },
       residual: residual === null ? null : rows(residual),
+      bias,
     })
     g.into(rowsOf(at.output, start, count), part)
   }
