@@ -180,6 +180,9 @@ export function createReferenceModel(options: { readonly vocabulary: number }): 
         },
       ],
     }),
+    memoryPlan: () => {
+      throw new Error('the reference model has no memory plan')
+    },
     readAdapter: readReferenceAdapter,
     createGradients: (adapter) => ({
       tensors: adapter.tensors.map(({ a, b }) => ({

@@ -131,6 +131,12 @@ export interface EngineModel extends AsyncDisposable {
   /** Reads a GGUF LoRA and checks base architecture, names, ranks, shapes and finite values. */
   readAdapter(path: string): Promise<Adapter>
   createGradients(adapter: Adapter): AdapterGradients
+  /** What training on a sequence of `tokens`, the last `responseTokens` of them answered, needs at a rank. */
+  memoryPlan(request: {
+    readonly tokens: number
+    readonly responseTokens: number
+    readonly rank: number
+  }): MemoryPlan
   /** Log-probabilities at the response positions, no gradient. */
   score(request: ScoreRequest): Promise<Score>
   /**
@@ -150,15 +156,31 @@ export interface EngineModel extends AsyncDisposable {
   klBackward(request: KlBackwardRequest): Promise<{ readonly kl: number }>
 }
 
+/** What a call needs, before anything is allocated. */
+export interface MemoryPlan {
+  readonly parts: readonly { readonly name: string; readonly bytes: number }[]
+  /** Sum of the parts. */
+  readonly totalBytes: number
+  /** Of that, what is not allocated yet. */
+  readonly neededBytes: number
+  readonly availableBytes: number
+  readonly fits: boolean
+  /** Layers' values are computed again in backward instead of kept. */
+  readonly recomputes: boolean
+}
+
 export interface EngineOptions {
   /** Folder of the ggml libraries; default: those that node-llama-cpp ships for this machine. */
   readonly libraryDir?: string
   readonly threads: number
   /**
    * Most memory for values kept between forward and backward; a longer sequence computes them again, layer by
-   * layer, which costs a third more work. Default 448 MiB: 640 tokens of the 135M model.
+   * layer, which costs a third more work. Default: 768 MiB (1,000 tokens of the 135M model) or a quarter of what is
+   * free, and nothing where even that does not fit.
    */
   readonly keptBytes?: number
+  /** Bytes that may still be allocated, asked before each allocation; default: what the system has free. */
+  readonly availableBytes?: () => number
   /**
    * `f32` (default) = the reference on ggml. `native` = our own compiled kernels, whose products may round their
    * factors to bf16 (0.013 nat on the default model); where none can be compiled or run, the same as `f32`, with the

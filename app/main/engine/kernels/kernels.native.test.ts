@@ -88,7 +88,7 @@ async function runProduct(
     after: arena.plan([16]),
   }
   const scratch = scratchOf(kernels, arena)
-  arena.commit('a test')
+  arena.commit()
   using g = new Graph(runtime)
   const write = (slot: Slot, values: Float32Array): void => runtime.write(g.leaf(slot), values)
   const half = Math.floor(n / 2)
@@ -172,7 +172,7 @@ describe.each(runnable.map((kernels) => [kernels.name, kernels] as const))('%s',
     const transposed = kernels.plan(arena, [k, n])
     const [input, output] = [arena.plan([n, tokens]), arena.plan([k, tokens])]
     const scratch = scratchOf(kernels, arena)
-    arena.commit('a test')
+    arena.commit()
     kernels.pack(panels, w, 0)
     Array.from(kernels.transpose(panels, transposed))
     using g = new Graph(runtime)
@@ -205,7 +205,7 @@ describe.each(runnable.map((kernels) => [kernels.name, kernels] as const))('%s',
     using arena = new Arena(runtime)
     const slots = [arena.plan([m, tokens]), arena.plan([n, tokens]), arena.plan([m, n])] as const
     const scratch = scratchOf(kernels, arena)
-    arena.commit('a test')
+    arena.commit()
     using g = new Graph(runtime)
     runtime.write(g.leaf(slots[0]), a)
     runtime.write(g.leaf(slots[1]), b)
@@ -227,7 +227,7 @@ describe.each(runnable.map((kernels) => [kernels.name, kernels] as const))('%s',
     const panels = kernels.plan(arena, [8, 4])
     const x = arena.plan([5, 2])
     const scratch = scratchOf(kernels, arena)
-    arena.commit('a test')
+    arena.commit()
     using g = new Graph(runtime)
     const main = { panels, x: g.leaf(x) }
     expect(() => ops.packedProduct(g, { kernels, scratch }, { main })).toThrow(

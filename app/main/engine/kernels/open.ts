@@ -60,7 +60,7 @@ async function selfTest(runtime: Runtime, kernels: Kernels): Promise<number> {
   const panels = kernels.plan(arena, [rows, columns])
   const outputs = [arena.plan([rows, tokens]), arena.plan([rows, tokens])] as const
   const scratch = kernels.planScratch(arena, { tokens, headSize: 16, width: columns })
-  arena.commit("the kernels' test")
+  arena.commit()
   const random = seededRandom(7)
   const fill = (count: number): Float32Array => Float32Array.from({ length: count }, random.normal)
   const weights = fill(rows * columns)

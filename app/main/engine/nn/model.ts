@@ -3,8 +3,14 @@ import { AppError } from '../../../shared/errors.ts'
 import { readAdapter } from '../adapter-file.ts'
 import { Allocator, Arena, type Kernels, type Runtime } from '../ffi/index.ts'
 import type * as api from '../types.ts'
-import { checkAdapter, checkGradients, createAdapter, createGradients } from './adapter.ts'
-import { layOut, packsOf, type Pack } from './batch.ts'
+import {
+  checkAdapter,
+  checkGradients,
+  createAdapter,
+  createGradients,
+  paddedRankOf,
+} from './adapter.ts'
+import { layOut, packsOf, type Batch, type Pack } from './batch.ts'
 import type { Executor } from './executor.ts'
 import {
   joinGathers,
@@ -17,16 +23,27 @@ import {
   splitScores,
   type Part,
 } from './gathers.ts'
-import { headRows } from './head.ts'
+import { memoryPlan } from './memory.ts'
 import { NativeExecutor } from './native/executor.ts'
-import { planNative } from './native/plan.ts'
 import type { ModelConfig } from './config.ts'
 import { createPacer } from './pacer.ts'
-import { planCall } from './plan.ts'
+import {
+  measurePass,
+  placePass,
+  type NativePlaces,
+  type PassPlace,
+  type PortablePlaces,
+} from './pass-plan.ts'
 import { PortableExecutor } from './portable-executor.ts'
-import { checkGatherIds, checkLength, checkSequence, checkTopK } from './requests.ts'
+import {
+  checkGatherIds,
+  checkLength,
+  checkMemoryRequest,
+  checkSequence,
+  checkTopK,
+} from './requests.ts'
 import { WeightStore } from './weight-store.ts'
-import type { ModelWeights, PackedHead, Work } from './weights.ts'
+import type { ModelWeights, Work } from './weights.ts'
 
 /** Tokens of a batch that is only scored. */
 const scoredTokens = 1024
@@ -41,6 +58,7 @@ export interface ModelHost {
   /** Threads for calls without a yield point. */
   readonly threads: () => number
   readonly keptBytes: number
+  readonly availableBytes: () => number
   readonly onDispose: (model: LlamaModel) => void
 }
 
@@ -62,11 +80,10 @@ interface PassRequest {
 interface OpenPass {
   readonly work: Work
   readonly weights: ModelWeights
-  /** One, or several that share adapter and temperature. */
-  readonly requests: readonly api.SequenceRequest[]
+  /** One of the sequences, which share adapter and temperature. */
   readonly first: api.SequenceRequest
-  readonly prefix: number
-  readonly needs: PassNeeds
+  readonly batch: Batch
+  readonly places: NativePlaces | PortablePlaces
 }
 
 export class LlamaModel implements api.EngineModel {
@@ -80,7 +97,7 @@ export class LlamaModel implements api.EngineModel {
 
   constructor(host: ModelHost, path: string) {
     this.#host = host
-    this.#store = new WeightStore(host.runtime, host.kernels, path)
+    this.#store = new WeightStore(host, path)
     this.#arena = new Arena(host.runtime)
     this.#allocator = new Allocator(host.runtime)
     this.info = this.#store.info
@@ -253,57 +270,65 @@ export class LlamaModel implements api.EngineModel {
     const work: Work = { runtime, allocator: this.#allocator, pacer }
     const { adapter } = first
     const weights = await this.#store.prepare(work, { adapter, gradient: needs.gradient })
-    const pass = { work, weights, requests, first, prefix, needs }
-    const { packedHead } = weights
-    return packedHead === null ? this.#openPortable(pass) : this.#openNative(pass, packedHead)
-  }
-
-  #openNative(pass: OpenPass, head: PackedHead): Executor {
-    const { work, weights, requests, first, needs } = pass
-    const { info } = this
-    const batch = layOut(requests, pass.prefix)
-    const [T, R] = [
-      batch.tokens.length,
-      requests.reduce((sum, request) => sum + responseLength(request), 0),
-    ]
-    this.#arena.reset()
-    const plan = planNative(this.#arena, {
+    const batch = layOut(requests, prefix)
+    const size = {
       ...needs,
-      ...{ info, weights, kernels: head.kernels, keptBytes: this.#host.keptBytes, T, R },
-      withBackward: needs.gradient,
-    })
-    const baseHidden = needs.baseHidden ? this.#arena.plan([info.width, R]) : null
-    this.#arena.commit(`${T} tokens`)
-    const { adapter, temperature } = first
-    const call = { work, info, weights, head, plan, batch, adapter, temperature, baseHidden }
-    return new NativeExecutor(call)
+      T: batch.tokens.length,
+      R: requests.reduce((sum, request) => sum + responseLength(request), 0),
+      firstRow: first.responseStart - 1,
+    }
+    const places = placePass(this.#arena, this.#place(weights), size)
+    return this.#executor({ work, weights, first, batch, places })
   }
 
-  #openPortable({ work, weights, first, needs }: OpenPass): Executor {
-    const arena = this.#arena
+  #place(weights: ModelWeights): PassPlace {
+    const { runtime, kernels, keptBytes, availableBytes } = this.#host
+    return { runtime, kernels, keptBytes, availableBytes, info: this.info, weights }
+  }
+
+  #executor({ work, weights, first, batch, places }: OpenPass): Executor {
     const { info } = this
     const { adapter, temperature, tokens } = first
-    const plan = planCall(arena, {
-      info,
-      weights,
-      tokenCount: tokens.length,
-      responseStart: first.responseStart,
-      withBackward: needs.gradient,
-      keptBytes: this.#host.keptBytes,
-    })
-    const rows = Math.min(plan.R, headRows(info.vocabulary))
-    const M = needs.idsPerRow
-    const scratch = {
-      rows,
-      logits: arena.plan([info.vocabulary, rows]),
-      ids: arena.plan([Math.max(1, M), rows], 'i32'),
-      factors: arena.plan([M + 1, rows]),
+    const { baseHidden } = places
+    const { packedHead } = weights
+    if (places.kind === 'native') {
+      if (packedHead === null) throw new Error('the weights are not packed for our kernels')
+      const { plan } = places
+      const own = { work, info, weights, plan, batch, adapter, temperature, baseHidden }
+      return new NativeExecutor({ ...own, head: packedHead })
     }
-    const baseHidden = needs.baseHidden ? arena.plan([info.width, plan.R]) : null
-    arena.commit(`${tokens.length} tokens`)
-    const head = { work, weights, hidden: plan.hidden, temperature, scratch }
+    const { plan } = places
+    const head = { work, weights, hidden: plan.hidden, temperature, scratch: places.head }
     const pass = { work, info, weights, plan, adapter }
     return new PortableExecutor({ tokens, pass, head, baseHidden })
+  }
+
+  memoryPlan(request: {
+    readonly tokens: number
+    readonly responseTokens: number
+    readonly rank: number
+  }): api.MemoryPlan {
+    const { tokens, responseTokens, rank } = request
+    checkMemoryRequest(request)
+    const { parts, heldBytes } = this.#store.sizes(rank)
+    const paddedRank = Math.max(this.#store.weights.paddedRank, paddedRankOf(rank))
+    const place = this.#place({ ...this.#store.weights, paddedRank })
+    const available = this.#host.availableBytes()
+    const size = {
+      T: Math.ceil((tokens - 1) / 16) * 16,
+      R: responseTokens,
+      firstRow: tokens - responseTokens - 1,
+      ...{ idsPerRow: 8, topK: 0, gradient: true, baseHidden: true },
+    }
+    const weightBytes = parts.reduce((sum, { bytes }) => sum + bytes, 0)
+    const held = heldBytes + this.#arena.held
+    const planned = (keptBytes: number) => {
+      const pass = measurePass({ ...place, keptBytes }, size)
+      const facts = { heldBytes: held, availableBytes: available, recomputes: !pass.keepsLayers }
+      return memoryPlan([...parts, ...pass.parts], facts)
+    }
+    const kept = planned(this.#host.keptBytes)
+    return kept.fits || weightBytes - heldBytes > available ? kept : planned(0)
   }
 
   /** Tokens whose values are kept for backward; a longer batch would have to compute them twice. */

@@ -6,9 +6,6 @@ import type { ModelConfig } from './config.ts'
 import type { BackwardScratch, LayerScratch, LayerSlots } from './layer.ts'
 import { groupNames, type GroupName, type ModelWeights } from './weights.ts'
 
-/** ggml's fast products need inner sizes that are multiples of 16; padding lies after the last token. */
-const tokenMultiple = 16
-
 export interface CallPlan {
   /** Input tokens, padded. */
   readonly T: number
@@ -30,32 +27,37 @@ export interface CallPlan {
 export interface PlanRequest {
   readonly info: ModelConfig
   readonly weights: ModelWeights
-  readonly tokenCount: number
-  readonly responseStart: number
+  /** Input tokens, padded to a multiple of 16. */
+  readonly T: number
+  readonly R: number
+  readonly firstRow: number
   readonly withBackward: boolean
   /** Values kept for backward up to this size; above it each layer's forward runs twice. */
   readonly keptBytes: number
 }
 
+/** What the kept values are called in a memory plan. */
+export function keptName(keepsLayers: boolean): string {
+  return keepsLayers ? 'values kept for backward' : 'one layer at a time'
+}
+
 export function planCall(arena: Arena, request: PlanRequest): CallPlan {
-  const { info, weights } = request
-  // The last token is only predicted, never an input.
-  const T = Math.ceil((request.tokenCount - 1) / tokenMultiple) * tokenMultiple
-  const R = request.tokenCount - request.responseStart
+  const { info, weights, T, R, firstRow } = request
   const shapes = layerShapes(request, T)
   const bytes = Object.values(shapes).reduce((sum, shape) => sum + sizeOf(shape) * 4, 0)
   const keepsLayers = request.withBackward && bytes * info.layers <= request.keptBytes
-  arena.reset()
+  arena.section(keptName(keepsLayers))
   const shared = keepsLayers ? null : planLayer(arena, shapes)
   const inputs = planInputs(arena, request, { T, keepsLayers })
   const layers = weights.layers.map((_, layer) => ({
     ...(shared ?? planLayer(arena, shapes)),
     x: inputs[layer] ?? missing(),
   }))
+  arena.section('work')
   return {
     T,
     R,
-    firstRow: request.responseStart - 1,
+    firstRow,
     tokens: arena.plan([T], 'i32'),
     layers,
     final: inputs[info.layers] ?? missing(),
@@ -146,6 +148,7 @@ function planBackward(
   { info, weights }: PlanRequest,
   { T, R }: { readonly T: number; readonly R: number },
 ): BackwardScratch & { readonly dHidden: Slot } {
+  arena.section('backward')
   const layer = firstLayer(weights)
   const { width: C, headSize: D, heads: H, keyValueHeads: K, feedForward: F } = info
   return {

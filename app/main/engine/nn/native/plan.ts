@@ -3,6 +3,7 @@
 import { ops, type Arena, type Kernels, type Slot } from '../../ffi/index.ts'
 import type { LayerAttention, ModelConfig } from '../config.ts'
 import { rankOf } from '../ops/packed-linear.ts'
+import { keptName } from '../plan.ts'
 import { groupNames, type GroupName, type ModelWeights } from '../weights.ts'
 
 /** Kept from forward to backward. */
@@ -94,6 +95,7 @@ export function planNative(arena: Arena, request: NativePlanRequest): NativePlan
   const { info, T, R } = request
   const bytes = layerFloats(request) * 4 * info.layers
   const keepsLayers = request.withBackward && bytes <= request.keptBytes
+  arena.section(keptName(keepsLayers))
   const shared = keepsLayers ? null : planLayer(arena, request)
   const slot = (): Slot => arena.plan([info.width, T])
   // Without backward two places take turns as a layer's input.
@@ -104,14 +106,16 @@ export function planNative(arena: Arena, request: NativePlanRequest): NativePlan
     if (found === undefined) throw new Error(`there is no layer ${index}`)
     return found
   }
+  const layers = request.weights.layers.map((_, layer) => ({
+    ...(shared ?? planLayer(arena, request)),
+    x: at(layer),
+  }))
+  arena.section('work')
   return {
     T,
     R,
     tokens: arena.plan([T], 'i32'),
-    layers: request.weights.layers.map((_, layer) => ({
-      ...(shared ?? planLayer(arena, request)),
-      x: at(layer),
-    })),
+    layers,
     views: planViews(arena, request),
     final: at(info.layers),
     hidden: arena.plan([info.width, R]),
@@ -177,6 +181,7 @@ function planShared(arena: Arena, { info, kernels, T }: NativePlanRequest): Shar
 
 function planHead(arena: Arena, request: NativePlanRequest): HeadSlots {
   const { info, kernels, R, topK, withBackward } = request
+  arena.section('head')
   const rows = Math.min(R, kernels.headRows)
   const M = Math.max(1, request.idsPerRow)
   return {
@@ -192,6 +197,7 @@ function planHead(arena: Arena, request: NativePlanRequest): HeadSlots {
 }
 
 function planBackward(arena: Arena, request: NativePlanRequest): BackwardSlots {
+  arena.section('backward')
   const { info, weights, T, R } = request
   const { width: C, headSize: D, heads: H, keyValueHeads: K, feedForward: F } = info
   const [layer] = weights.layers

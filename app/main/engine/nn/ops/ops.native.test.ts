@@ -182,10 +182,10 @@ async function run(test: Case, values: Values, grad?: Float32Array): Promise<Val
   const gradSlot = arena.plan(test.output)
   using positions = new Arena(runtime)
   positions.plan([T], 'i32')
-  positions.commit('a test')
+  positions.commit()
   positions.reset()
   positionsArena = positions
-  arena.commit('a test')
+  arena.commit()
   using g = new Graph(runtime)
   const inputs: Record<string, Tensor> = {}
   for (const [name, slot] of slots) {
@@ -403,7 +403,7 @@ it('a linear layer with a bias and an adapter agrees with plain arithmetic, forw
     gradB: arena.plan([O, P]),
     bias: arena.plan([O]),
   }
-  arena.commit('a test')
+  arena.commit()
   const group: LinearGroup = {
     inFeatures: I,
     outFeatures: O,
@@ -502,7 +502,7 @@ it('a product too large for one segment gives the same numbers in pieces', async
   const x = arena.plan([I, tokens])
   const y = arena.plan([O, tokens])
   const whole = arena.plan([O, tokens])
-  arena.commit('a test')
+  arena.commit()
   using g = new Graph(runtime)
   runtime.write(g.leaf(weight), randomTensor('large', I * O, { scale: 1 }))
   runtime.write(g.leaf(x), randomTensor('input', I * tokens, { scale: 1 }))
@@ -525,7 +525,7 @@ it('a product too large for one segment gives the same numbers in pieces', async
 it('an operator that does not fit is refused in JavaScript, before ggml can abort', () => {
   using arena = new Arena(runtime)
   const [a, b] = [arena.plan([8, 4]), arena.plan([9, 4])]
-  arena.commit('a test')
+  arena.commit()
   using g = new Graph(runtime)
   expect(() => ops.mulMat(g, g.leaf(a), g.leaf(b))).toThrow(
     'mulMat cannot take [8, 4, 1, 1] and [9, 4, 1, 1]',
