@@ -15,6 +15,8 @@ import { cancellable, createTurnstile, streamOf } from './stream.ts'
 export interface TrainerOptions {
   readonly engineOptions: EngineOptions
   readonly yieldPoint: YieldPoint
+  /** Called around every piece of work that may run native code; default: nothing. */
+  readonly aroundNativeWork?: <T>(work: () => Promise<T>) => Promise<T>
 }
 
 export interface Trainer extends AsyncDisposable {
@@ -54,7 +56,9 @@ function backendWords({ name, kernels, kernelsReason }: Engine['backend']): stri
 
 export function createTrainer(options: TrainerOptions): Trainer {
   const closing = new AbortController()
-  const turn = createTurnstile()
+  const turnstile = createTurnstile()
+  const { aroundNativeWork: around = (work) => work() } = options
+  const turn = <T>(work: () => Promise<T>): Promise<T> => turnstile(() => around(work))
   const hidden = createHiddenCache()
   const holder = createModelHolder(options.engineOptions)
 

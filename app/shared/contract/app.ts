@@ -155,7 +155,13 @@ export const systemInfoSchema = z.object({
     sentence: z.string(),
     threads: z.number().int(),
   }),
-  trainer: z.object({ available: z.boolean(), sentence: z.string() }),
+  trainer: z.object({
+    available: z.boolean(),
+    sentence: z.string(),
+    isolation: settingsSchema.shape.trainerIsolation,
+    /** Hone ended while it trained: when that training began. Null unless it is why training runs apart. */
+    crashedAt: z.number().nullable(),
+  }),
   judge: z.object({ sentence: z.string(), abstains: z.boolean() }),
   dataDir: z.string(),
   readOnly: z.string().nullable(),

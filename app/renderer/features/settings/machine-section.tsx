@@ -5,6 +5,7 @@ import { formatCount, formatSize } from '../../ui/format.ts'
 import { useMessages } from '../../ui/messages/index.ts'
 import { Section } from '../../ui/page.tsx'
 import { Ready } from '../../ui/states.tsx'
+import { TrainerPlace } from './trainer-place.tsx'
 
 export function MachineSection() {
   const { settings: words } = useMessages()
@@ -13,7 +14,12 @@ export function MachineSection() {
   return (
     <Section title={words.machine}>
       <Ready data={data} onRetry={() => void system.getState().refresh()} rows={6}>
-        {(info) => <Facts info={info} />}
+        {(info) => (
+          <>
+            <Facts info={info} />
+            <TrainerPlace info={info} />
+          </>
+        )}
       </Ready>
     </Section>
   )

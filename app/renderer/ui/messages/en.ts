@@ -477,6 +477,11 @@ export const en = {
     device: 'Runs on',
     threads: 'Threads',
     trainer: 'Trainer',
+    trainerPlace: 'Train',
+    trainerPlaces: { thread: 'Within Hone', process: 'In a process of its own' },
+    trainerPlaceHelp: 'A process of its own starts more slowly; if it fails, the chats go on.',
+    trainerCrashed: (when: string) =>
+      `Hone ended in the middle of the training that began at ${when}. So that the chats go on if that happens again, training now has a process of its own. You can change it back.`,
     dataFolder: 'Data folder',
     appVersion: 'Hone',
     outOfRange: (low: string, high: string) => `Between ${low} and ${high}.`,

@@ -456,6 +456,11 @@ export const zh: Messages = {
     device: '运行于',
     threads: '线程',
     trainer: '训练器',
+    trainerPlace: '训练位置',
+    trainerPlaces: { thread: '在 Hone 之内', process: '在独立进程中' },
+    trainerPlaceHelp: '独立进程启动较慢；即使它出错，对话也会继续。',
+    trainerCrashed: (when: string) =>
+      `Hone 在 ${when} 开始的训练途中意外结束。为了在再次发生时对话仍能继续，训练现在使用独立进程。您可以改回来。`,
     dataFolder: '数据文件夹',
     appVersion: 'Hone',
     outOfRange: (low, high) => `应在 ${low} 到 ${high} 之间。`,
