@@ -313,6 +313,7 @@ export async function compose(options: ComposeOptions): Promise<App> {
     learning: learningServices(deps, loop),
     chatView: (chatId) => chatView(store, chatId, serving.policy?.info().contextSize ?? 0),
     systemInfo: () => systemInfo({ serving, store, dataDir, threads, trainer, loop }),
+    trainerBackend: () => trainer.backend(),
     exportVersion: (version) => exportVersion({ store, dataDir, policy }, version),
     touch: clock.touch,
   }

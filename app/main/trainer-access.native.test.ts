@@ -103,8 +103,8 @@ async function openOn(dataDir: string): Promise<OpenTrainer> {
   const lease = new SharedArrayBuffer(4 * leaseWords.length)
   new Int32Array(lease)[leaseWords.threads] = 1
   const pids: number[] = []
-  const spawnChild: SpawnChild = (script) => {
-    const child = forkChild(script)
+  const spawnChild: SpawnChild = (script, args) => {
+    const child = forkChild(script, args)
     pids.push(child.pid ?? 0)
     return child
   }
@@ -146,6 +146,16 @@ async function trainUntilStep(
   rest.catch(() => undefined)
   return { rest }
 }
+
+it('says what training runs on before there is a model, from kernels kept in the data folder', async () => {
+  await using folder = await temporaryFolder()
+  await using host = await openOn(folder.path)
+  const backend = await host.trainer.backend()
+  expect(backend.device).not.toBe('')
+  expect(backend.kernels === null).toBe(backend.reason !== null)
+  expect(existsSync(join(folder.path, 'kernels'))).toBe(backend.kernels !== null)
+  expect(host.trainer.sentence()).toMatch(/^Training runs on .*(kernels|ggml alone)/)
+})
 
 describe('a host whose trainer is a process', () => {
   it('outlives its SIGSEGV: the run fails with the reason and the next one works', async ({

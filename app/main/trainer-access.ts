@@ -3,6 +3,7 @@
 import { join } from 'node:path'
 import { z } from 'zod'
 import { AppError, isAppError, toAppError } from '../shared/errors.ts'
+import type { TrainerBackend } from '../shared/contract/trainer.ts'
 import type { TrainerClient } from './learning/index.ts'
 import type { Log } from './log.ts'
 import type { Store } from './store/index.ts'
@@ -26,6 +27,8 @@ export interface TrainerAccess extends AsyncDisposable {
   sentence(): string
   /** Loads the model where it is not loaded. */
   client(): Promise<TrainerClient>
+  /** What training runs on. May take seconds the first time, and until a run in progress has ended. */
+  backend(): Promise<TrainerBackend>
   place(): TrainerPlace
   leaseChanged(): void
 }
@@ -41,6 +44,7 @@ const crashSchema = z.object({ at: z.number() })
 
 export function openTrainer(parts: TrainerParts): TrainerAccess {
   const markerPath = join(parts.dataDir, 'trainer.running')
+  const kernelCacheDir = join(parts.dataDir, 'kernels')
   const crash = noteCrash(parts, markerPath)
   const isolation = (): Isolation =>
     crash.isUnsaved ? 'process' : parts.store.settings().trainerIsolation
@@ -49,7 +53,7 @@ export function openTrainer(parts: TrainerParts): TrainerAccess {
     () => {
       running = isolation()
       const { lease, spawn } = parts
-      return { lease, spawn, isolation: running, markerPath }
+      return { lease, spawn, isolation: running, markerPath, kernelCacheDir }
     },
     (failure) => parts.log.failure('trainer', failure),
   )
@@ -103,16 +107,20 @@ function noteCrash({ store, log }: TrainerParts, markerPath: string): NotedCrash
 function modelLoader(
   { modelPath }: TrainerParts,
   worker: () => Promise<TrainerHandle>,
-): Pick<TrainerAccess, 'problem' | 'sentence' | 'client'> {
+): Pick<TrainerAccess, 'problem' | 'sentence' | 'client' | 'backend'> {
   let problem: string | null = null
-  let backend: string | null = null
+  let backend: TrainerBackend | null = null
   return {
     problem: () => problem,
     sentence: () =>
       problem ??
       (backend === null
         ? 'Training starts when there is something to learn from.'
-        : `Training runs on ${backend}.`),
+        : `Training runs on ${backendWords(backend)}.`),
+    async backend() {
+      backend ??= await (await worker()).client().backend()
+      return backend
+    },
     async client(): Promise<TrainerClient> {
       const client = (await worker()).client()
       try {
@@ -129,4 +137,10 @@ function modelLoader(
       }
     },
   }
+}
+
+/** With the reason where our own kernels do not run. */
+function backendWords({ device, kernels, reason }: TrainerBackend): string {
+  if (kernels !== null) return `${device} with Hone's ${kernels} kernels`
+  return `${device} with ggml alone${reason === null ? '' : `: ${reason}`}`
 }

@@ -109,13 +109,17 @@ export class FakeContents {
 /** Electron's `utilityProcess` with one child: the test plays the child's side. */
 export class FakeUtility {
   readonly pid = 4711
-  readonly forked: { readonly script: string; readonly options: unknown }[] = []
+  readonly forked: {
+    readonly script: string
+    readonly args: readonly string[]
+    readonly options: unknown
+  }[] = []
   readonly posted: unknown[] = []
   killed = false
   readonly #listeners = new Map<string, (value: never) => void>()
 
-  fork(script: string, _args: string[], options: unknown): this {
-    this.forked.push({ script, options })
+  fork(script: string, args: readonly string[], options: unknown): this {
+    this.forked.push({ script, args, options })
     return this
   }
 

@@ -16,8 +16,8 @@ export interface UtilityProcesses {
 
 /** Starts scripts as processes of their own. Only after the app is ready. */
 export function utilityChildren(electron: UtilityProcesses) {
-  return (script: string) => {
-    const child = electron.fork(script, [], {
+  return (script: string, args: readonly string[]) => {
+    const child = electron.fork(script, [...args], {
       serviceName: 'Hone trainer',
       stdio: ['ignore', 'ignore', 'inherit'],
       // The kernels were compiled on this machine and have no signature.

@@ -133,9 +133,13 @@ test('the protocol hands out the interface with a strict policy and nothing abov
 
 test('a child process under Electron is a utility process with messages, an end in words and a kill', () => {
   const electron = new FakeUtility()
-  const child = utilityChildren(electron)('workers/trainer-process.worker.js')
+  const child = utilityChildren(electron)('workers/trainer-process.worker.js', ['kernels'])
   expect(electron.forked).toMatchObject([
-    { script: 'workers/trainer-process.worker.js', options: { serviceName: 'Hone trainer' } },
+    {
+      script: 'workers/trainer-process.worker.js',
+      args: ['kernels'],
+      options: { serviceName: 'Hone trainer' },
+    },
   ])
   expect(child.pid).toBe(4711)
   const heard: unknown[] = []

@@ -12,11 +12,11 @@ export interface Child {
 }
 
 /** Starts a script as a process of its own with a channel for messages. */
-export type SpawnChild = (script: string) => Child
+export type SpawnChild = (script: string, args: readonly string[]) => Child
 
 /** Node's own; not under Electron, whose program may not be run as Node. */
-export const forkChild: SpawnChild = (script) => {
-  const child = fork(script, {
+export const forkChild: SpawnChild = (script, args) => {
+  const child = fork(script, args, {
     // Structured clones: the contract sends bytes as well as text.
     serialization: 'advanced',
     // A debugger's port or a test's loader is the parent's own.

@@ -14,12 +14,15 @@ export interface TrainerService {
   readonly words: Int32Array<SharedArrayBuffer>
   /** Where native code runs in a process that has more to lose; null elsewhere. */
   readonly marker: RunningMarker | null
+  /** Where compiled kernels are kept. */
+  readonly kernelCacheDir: string
 }
 
 /** Serves until the port closes; whoever serves disposes of the trainer then. */
-export function serveTrainer({ port, words, marker }: TrainerService): Trainer {
+export function serveTrainer(service: TrainerService): Trainer {
+  const { port, words, marker, kernelCacheDir } = service
   const trainer = createTrainer({
-    engineOptions: { threads: grantedThreads(words), precision: 'native' },
+    engineOptions: { threads: grantedThreads(words), precision: 'native', kernelCacheDir },
     yieldPoint: leasedYieldPoint(words),
     ...(marker === null ? {} : { aroundNativeWork: marker.around }),
   })
@@ -32,6 +35,7 @@ export function serveTrainer({ port, words, marker }: TrainerService): Trainer {
   })
   const router = served.router({
     load: served.load.handler(({ input }) => trainer.load(input)),
+    backend: served.backend.handler(() => trainer.backend()),
     train: served.train.handler(({ input, signal }) => translated(trainer.train(input, signal))),
     drift: served.drift.handler(({ input, signal }) => trainer.drift(input, signal)),
     probe: served.probe.handler(({ input, signal }) => trainer.probe(input, signal)),

@@ -40,6 +40,8 @@ export interface TrainerStart {
   readonly isolation: Isolation
   /** Marks native work inside the host's process. */
   readonly markerPath: string
+  /** Where compiled kernels are kept. */
+  readonly kernelCacheDir: string
   readonly spawn: SpawnChild
 }
 
@@ -56,9 +58,13 @@ function startThread<Client>(
   const main = new MessageChannel()
   const judge = data.judge === undefined ? null : new MessageChannel()
   if (judge !== null && data.judge !== undefined) serveJudge(judge.port1, data.judge)
-  const { lease = null, markerPath = null } = data.trainer ?? {}
+  const { lease, markerPath, kernelCacheDir } = data.trainer ?? {}
   const worker = new Worker(entry(name), {
-    workerData: { port: main.port2, judgePort: judge?.port2 ?? null, lease, markerPath },
+    workerData: {
+      port: main.port2,
+      judgePort: judge?.port2 ?? null,
+      ...{ lease, markerPath, kernelCacheDir },
+    },
     transferList: judge === null ? [main.port2] : [main.port2, judge.port2],
   })
   const close = (): void => {
@@ -121,7 +127,10 @@ export function startTrainer(
       return startThread('trainer', { trainer: chosen })
     }
     const script = fileURLToPath(entry('trainer-process'))
-    const started = startTrainerProcess({ lease: chosen.lease, child: chosen.spawn(script) })
+    const started = startTrainerProcess({
+      lease: chosen.lease,
+      child: chosen.spawn(script, [chosen.kernelCacheDir]),
+    })
     tell = started.leaseChanged
     return started
   }

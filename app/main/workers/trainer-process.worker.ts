@@ -1,14 +1,18 @@
 // Entry of the trainer as a process of its own: the same service as in a thread, with the contract's messages and the
 // words of the lease as messages of its parent. Leaves by itself when it is asked to and when the parent is gone.
 import { leaseWords } from '../../shared/contract/trainer.ts'
+import { AppError } from '../../shared/errors.ts'
 import { connectToParent } from './parent-link.ts'
 import { relayPort, toTrainerSchema } from './process-messages.ts'
 import { serveTrainer } from './serve-trainer.ts'
 
+// The folder of compiled kernels is the only argument.
+const [kernelCacheDir] = process.argv.slice(2)
+if (kernelCacheDir === undefined) throw new AppError('internal', 'no folder for kernels was given')
 const words = new Int32Array(new SharedArrayBuffer(4 * leaseWords.length))
 const parent = connectToParent()
 const port = relayPort((data) => parent.send({ kind: 'rpc', data }))
-const trainer = serveTrainer({ port, words, marker: null })
+const trainer = serveTrainer({ port, words, marker: null, kernelCacheDir })
 
 let isLeaving = false
 async function leave(): Promise<void> {

@@ -27,8 +27,9 @@ function startOn(isolation: Isolation, folder: string): Running {
   words[leaseWords.threads] = 1
   const failures: AppError[] = []
   const markerPath = join(folder, `${isolation}.running`)
+  const kernelCacheDir = join(folder, 'kernels')
   const trainer = startTrainer(
-    () => ({ lease, isolation, markerPath, spawn: forkChild }),
+    () => ({ lease, isolation, markerPath, kernelCacheDir, spawn: forkChild }),
     (failure) => failures.push(failure),
   )
   return {

@@ -9,10 +9,12 @@ interface TrainerWorkerData {
   readonly port: MessagePort
   readonly lease: SharedArrayBuffer
   readonly markerPath: string
+  readonly kernelCacheDir: string
 }
 
-const { port, lease, markerPath } = workerData as TrainerWorkerData
+const { port, lease, markerPath, kernelCacheDir } = workerData as TrainerWorkerData
 const words = new Int32Array(lease)
-const trainer = serveTrainer({ port, words, marker: runningMarker(markerPath) })
+const marker = runningMarker(markerPath)
+const trainer = serveTrainer({ port, words, marker, kernelCacheDir })
 port.once('close', () => void trainer[Symbol.asyncDispose]())
 port.start()
