@@ -21,7 +21,6 @@ import {
   type LearningDeps,
   type LearningLoop,
   type PrmClient,
-  type TrainerClient,
 } from './learning/index.ts'
 import { openPolicy, type Policy } from './policy/index.ts'
 import { judgeHandlers } from './judge-handlers.ts'
@@ -30,7 +29,9 @@ import { learningRules } from './learning-rules.ts'
 import { loadResources } from './resources.ts'
 import type { Services } from './rpc/index.ts'
 import { openStore, type Store } from './store/index.ts'
-import { startPrm, startTrainer, type WorkerHandle } from './workers/start.ts'
+import { openTrainer, type TrainerAccess } from './trainer-access.ts'
+import { forkChild, type SpawnChild } from './workers/child.ts'
+import { startPrm, type WorkerHandle } from './workers/start.ts'
 
 export interface ComposeOptions {
   readonly dataDir: string
@@ -38,6 +39,8 @@ export interface ComposeOptions {
   readonly modelPath: string | null
   /** Makes the seeds of replies a fixed sequence; null = random ones. */
   readonly seed?: number | null
+  /** How a child process is started; default: Node's fork. */
+  readonly spawnChild?: SpawnChild
 }
 
 export interface App extends AsyncDisposable {
@@ -78,39 +81,6 @@ async function startPolicy(options: ComposeOptions, threads: number): Promise<Se
   }
 }
 
-interface Trainer {
-  problem(): string | null
-  sentence(): string
-  client(): Promise<TrainerClient>
-}
-
-/** Loads the training model on first use; why training is impossible is kept in words. */
-function trainerAccess(worker: WorkerHandle<TrainerClient>, policy: () => Policy): Trainer {
-  let problem: string | null = null
-  let backend: string | null = null
-  return {
-    problem: () => problem,
-    sentence: () =>
-      problem ??
-      (backend === null
-        ? 'Training starts when there is something to learn from.'
-        : `Training runs on ${backend}.`),
-    async client(): Promise<TrainerClient> {
-      const client = worker.client()
-      try {
-        const loaded = await client.load({ modelPath: policy().info().path })
-        backend = loaded.backend
-        problem = null
-        return client
-      } catch (thrown) {
-        const { message } = toAppError(thrown)
-        problem = `Training is not possible with this model: ${message}`
-        throw new AppError('unavailable', problem, { cause: thrown })
-      }
-    },
-  }
-}
-
 /** Quiet time: since the last request, or zero while somebody is served or judged. */
 function createClock(demand: () => number) {
   let touchedAt = Date.now()
@@ -143,7 +113,7 @@ function systemInfo(parts: {
   readonly store: Store
   readonly dataDir: string
   readonly threads: number
-  readonly trainer: Trainer
+  readonly trainer: TrainerAccess
   readonly loop: LearningLoop
 }): SystemInfo {
   const { serving } = parts
@@ -160,6 +130,7 @@ function systemInfo(parts: {
     trainer: {
       available: serving.policy !== null && parts.trainer.problem() === null,
       sentence: serving.policy === null ? 'No model is loaded.' : parts.trainer.sentence(),
+      ...parts.trainer.place(),
     },
     judge:
       serving.policy === null
@@ -194,7 +165,7 @@ interface Core {
   readonly threads: number
   readonly clock: ReturnType<typeof createClock>
   readonly governor: Governor
-  readonly trainerWorker: WorkerHandle<TrainerClient>
+  readonly trainer: TrainerAccess
   readonly prmWorker: WorkerHandle<PrmClient>
   readonly dispose: () => Promise<void>
 }
@@ -218,23 +189,30 @@ async function composeCore(options: ComposeOptions): Promise<Core> {
     return load === undefined ? 0 : load.serve + load.judge
   })
   const memory = new SharedArrayBuffer(leaseWords.length * Int32Array.BYTES_PER_ELEMENT)
+  const trainer = openTrainer({
+    store,
+    log,
+    dataDir: options.dataDir,
+    lease: memory,
+    spawn: options.spawnChild ?? forkChild,
+    modelPath: () => policy().info().path,
+  })
   const governor = createGovernor({
     memory,
     cores,
     demand: clock.demand,
     quietMs: clock.quietMs,
+    onChange: () => trainer.leaseChanged(),
   })
   const unsubscribe = serving.policy?.onLoadChange(() => governor.update())
-  const trainerWorker = startTrainer(memory, (error) => log.failure('trainer thread', error))
   const prmWorker = startPrm(judgeHandlers(policy), (error) => log.failure('prm thread', error))
   const events = new EventPublisher<{ app: AppEvent }>()
-  const parts = { log, store, events, serving, policy, threads, clock, governor }
+  const parts = { log, store, events, serving, policy, threads, clock, governor, trainer }
   return {
     ...parts,
-    trainerWorker,
     prmWorker,
     async dispose() {
-      await trainerWorker[Symbol.asyncDispose]()
+      await trainer[Symbol.asyncDispose]()
       await prmWorker[Symbol.asyncDispose]()
       unsubscribe?.()
       await serving.policy?.[Symbol.asyncDispose]()
@@ -243,13 +221,13 @@ async function composeCore(options: ComposeOptions): Promise<Core> {
   }
 }
 
-function learningDeps(core: Core, trainer: Trainer, dataDir: string): LearningDeps {
+function learningDeps(core: Core, dataDir: string): LearningDeps {
   const adapterDir = join(dataDir, 'adapters')
   mkdirSync(adapterDir, { recursive: true })
   return {
     store: core.store,
     policy: core.policy,
-    trainer: () => trainer.client(),
+    trainer: () => core.trainer.client(),
     prm: () => Promise.resolve(core.prmWorker.client()),
     rules: learningRules,
     resources: loadResources(),
@@ -313,10 +291,9 @@ function learningServices(deps: LearningDeps, loop: LearningLoop): Services['lea
 
 export async function compose(options: ComposeOptions): Promise<App> {
   const core = await composeCore(options)
-  const { store, serving, threads, clock, policy } = core
+  const { store, serving, threads, clock, policy, trainer } = core
   const { dataDir } = options
-  const trainer = trainerAccess(core.trainerWorker, policy)
-  const deps = learningDeps(core, trainer, dataDir)
+  const deps = learningDeps(core, dataDir)
   const loop = createLearningLoop(deps, {
     unavailable: () => (serving.policy === null ? serving.error : trainer.problem()),
   })
@@ -336,6 +313,7 @@ export async function compose(options: ComposeOptions): Promise<App> {
     learning: learningServices(deps, loop),
     chatView: (chatId) => chatView(store, chatId, serving.policy?.info().contextSize ?? 0),
     systemInfo: () => systemInfo({ serving, store, dataDir, threads, trainer, loop }),
+    trainerBackend: () => trainer.backend(),
     exportVersion: (version) => exportVersion({ store, dataDir, policy }, version),
     touch: clock.touch,
   }

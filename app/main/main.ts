@@ -13,10 +13,12 @@ import {
   protocol,
   session,
   shell,
+  utilityProcess,
   type MessagePortMain,
 } from 'electron'
 import { toAppError } from '../shared/errors.ts'
 import { compose, type App } from './compose.ts'
+import { utilityChildren } from './desktop/children.ts'
 import { createPageHandler, pageOrigin, pageScheme } from './desktop/pages.ts'
 import { handOutPorts } from './desktop/ports.ts'
 import { lockDown, menuTemplate, windowOptions } from './desktop/window.ts'
@@ -52,6 +54,7 @@ async function start(): Promise<void> {
   composed = await compose({
     dataDir: dataFolder(asText(values['data-dir'])),
     modelPath: asText(values.model) ?? null,
+    spawnChild: utilityChildren(utilityProcess),
   })
   const { services } = composed
   protocol.handle(pageScheme, createPageHandler(join(here, '../renderer')))

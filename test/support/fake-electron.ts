@@ -105,3 +105,42 @@ export class FakeContents {
     return this.#open({ url }).action
   }
 }
+
+/** Electron's `utilityProcess` with one child: the test plays the child's side. */
+export class FakeUtility {
+  readonly pid = 4711
+  readonly forked: {
+    readonly script: string
+    readonly args: readonly string[]
+    readonly options: unknown
+  }[] = []
+  readonly posted: unknown[] = []
+  killed = false
+  readonly #listeners = new Map<string, (value: never) => void>()
+
+  fork(script: string, args: readonly string[], options: unknown): this {
+    this.forked.push({ script, args, options })
+    return this
+  }
+
+  postMessage(message: unknown): void {
+    this.posted.push(message)
+  }
+
+  on<Value>(event: string, listener: (value: Value) => void): void {
+    this.#listeners.set(event, listener as (value: never) => void)
+  }
+
+  once<Value>(event: string, listener: (value: Value) => void): void {
+    this.on(event, listener)
+  }
+
+  kill(): boolean {
+    this.killed = true
+    return true
+  }
+
+  emit(event: 'message' | 'exit', value: unknown): void {
+    this.#listeners.get(event)?.(value as never)
+  }
+}

@@ -139,11 +139,13 @@ export function agreeing(adapter: { readonly version: number }): Float32Array {
 
 const undecided: Verdict = { reward: { kind: 'undecided' }, votes: [], hints: [] }
 
+const backend = { device: 'functions', kernels: null, reason: null, slowdown: null }
+
 function trainerOf(options: BenchOptions, requests: TrainRequest[]): TrainerClient {
   const train = options.train ?? trainedOnAll
   return {
-    load: () =>
-      Promise.resolve({ architecture: 'llama', layers: 1, width: 8, backend: 'functions' }),
+    load: () => Promise.resolve({ architecture: 'llama', layers: 1, width: 8, backend }),
+    backend: () => Promise.resolve(backend),
     train: (request: TrainRequest, call?: { readonly signal?: AbortSignal | undefined }) => {
       requests.push(request)
       const events = train(request, call?.signal)

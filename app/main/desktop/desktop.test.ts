@@ -1,9 +1,15 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { FakeContents, FakeIpc, FakePage } from '../../../test/support/fake-electron.ts'
+import {
+  FakeContents,
+  FakeIpc,
+  FakePage,
+  FakeUtility,
+} from '../../../test/support/fake-electron.ts'
 import { temporaryFolder } from '../../../test/support/temporary-folder.ts'
 import { forwardPorts } from '../preload/forward.ts'
+import { utilityChildren } from './children.ts'
 import { createPageHandler } from './pages.ts'
 import { handOutPorts } from './ports.ts'
 import { lockDown, windowOptions } from './window.ts'
@@ -123,4 +129,27 @@ test('the protocol hands out the interface with a strict policy and nothing abov
     ].map(async (url) => (await answer(new Request(url))).status),
   )
   expect(statuses).toEqual([404, 403, 403, 403, 403, 404])
+})
+
+test('a child process under Electron is a utility process with messages, an end in words and a kill', () => {
+  const electron = new FakeUtility()
+  const child = utilityChildren(electron)('workers/trainer-process.worker.js', ['kernels'])
+  expect(electron.forked).toMatchObject([
+    {
+      script: 'workers/trainer-process.worker.js',
+      args: ['kernels'],
+      options: { serviceName: 'Hone trainer' },
+    },
+  ])
+  expect(child.pid).toBe(4711)
+  const heard: unknown[] = []
+  child.onMessage((message) => heard.push(message))
+  child.onExit((end) => heard.push(end))
+  child.send({ kind: 'close' })
+  electron.emit('message', { kind: 'ready' })
+  electron.emit('exit', 11)
+  expect(electron.posted).toEqual([{ kind: 'close' }])
+  expect(heard).toEqual([{ kind: 'ready' }, 'exit code 11'])
+  child.kill()
+  expect(electron.killed).toBe(true)
 })

@@ -40,6 +40,11 @@ export async function writeAdapter(
 /** The adapter in a file, in the model's own order of pairs; pairs that the file lacks are an error. */
 export function readAdapter(path: string, info: ModelInfo): Adapter {
   using source = fileSource(path)
+  return parseAdapter(source, info)
+}
+
+/** As `readAdapter`, from bytes that are open already. */
+export function parseAdapter(source: ByteSource, info: ModelInfo): Adapter {
   const file = parseGguf(source)
   const alpha = readHead(file, info)
   const names = namesOf(info)

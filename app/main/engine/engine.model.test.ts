@@ -132,29 +132,6 @@ describe.skipIf(modelPath === null)('the default model (skipped without its file
     const base = await model.score({ ...call, adapter: null })
     expect(relativeDifference(changed.sampled, base.sampled)).toBeGreaterThan(0.05)
   })
-
-  it('two thousand tokens fit, with values computed again', async () => {
-    const tokens = Int32Array.from({ length: 2048 }, (_, i) => reference.case.tokens[i % 64] ?? 0)
-    const gradients = model.createGradients(adapter)
-    const call = {
-      tokens,
-      responseStart: 2000,
-      temperature: 1,
-      adapter,
-      gatherIds: tokens.slice(2000),
-      gradients,
-    }
-    const plain = (logProbs: Float32Array) => ({
-      loss: -average([...logProbs]),
-      gradient: logProbs.map(() => -1 / logProbs.length),
-    })
-    const { loss } = await model.backward({ ...call, loss: plain })
-    expect(loss).toBeGreaterThan(0)
-    const norm = Math.hypot(
-      ...halvesOf(adapter, gradients.tensors).map(({ values }) => Math.hypot(...norms(values))),
-    )
-    expect(Number.isFinite(norm) && norm > 0).toBe(true)
-  })
 })
 
 it('on an f32 file node-llama-cpp serves the engine’s log-probabilities to 0.005 nat, with an adapter', async () => {

@@ -10,6 +10,8 @@ export interface GovernorOptions {
   /** Replies and judgements running or waiting. */
   readonly demand: () => number
   readonly quietMs: () => number
+  /** Called after the words may have changed: a process of its own does not share them. */
+  readonly onChange?: () => void
 }
 
 export interface Governor extends TrainerLease {
@@ -22,6 +24,7 @@ const quietForAllCoresMs = 60_000
 
 export function createGovernor(options: GovernorOptions): Governor {
   const words = new Int32Array(options.memory)
+  const tell = (): void => options.onChange?.()
 
   function update(): void {
     const isWanted = options.demand() > 0
@@ -30,6 +33,7 @@ export function createGovernor(options: GovernorOptions): Governor {
     Atomics.store(words, leaseWords.threads, threads)
     Atomics.store(words, leaseWords.stop, isWanted ? 1 : 0)
     Atomics.notify(words, leaseWords.stop)
+    tell()
   }
 
   update()
@@ -39,9 +43,11 @@ export function createGovernor(options: GovernorOptions): Governor {
       Atomics.store(words, leaseWords.cancel, 1)
       Atomics.store(words, leaseWords.stop, 0)
       Atomics.notify(words, leaseWords.stop)
+      tell()
     },
     clearCancel() {
       Atomics.store(words, leaseWords.cancel, 0)
+      tell()
     },
   }
 }

@@ -190,6 +190,7 @@ export function createRouter(services: Services) {
   return contract.router({
     system: {
       info: contract.system.info.handler(() => services.systemInfo()),
+      trainer: contract.system.trainer.handler(() => services.trainerBackend()),
       events: contract.system.events.handler(({ signal }) =>
         services.events.subscribe('app', signal === undefined ? {} : { signal }),
       ),

@@ -9,6 +9,7 @@ import type {
   SystemInfo,
   ChatView,
 } from '../../shared/contract/app.ts'
+import type { TrainerBackend } from '../../shared/contract/trainer.ts'
 import type { Hint, Note } from '../../shared/domain/hint.ts'
 import type { ChatService } from '../chat/index.ts'
 import type { Store } from '../store/types.ts'
@@ -53,6 +54,7 @@ export interface Services {
   readonly publish: (event: AppEvent) => void
   chatView(chatId: string): ChatView
   systemInfo(): SystemInfo
+  trainerBackend(): Promise<TrainerBackend>
   exportVersion(version: number): Promise<{ readonly path: string; readonly command: string }>
   /** A request came: quiet time starts anew. */
   touch(): void

@@ -42,7 +42,11 @@ describe('trainer on the tiny random model', () => {
     await using trainer = createTrainer({ engineOptions: { threads: 1 }, yieldPoint: oneThread })
     const facts = await trainer.load({ modelPath })
     expect(facts).toMatchObject({ architecture: 'llama', layers: 2, width: 64 })
-    expect(facts.backend).not.toBe('')
+    expect(facts.backend).toMatchObject({ kernels: null, reason: 'f32 was asked for' })
+    expect(await trainer.backend()).toEqual(facts.backend)
+    // The same without a model.
+    await trainer.unload()
+    expect(await trainer.backend()).toEqual(facts.backend)
   })
 
   it('trains all terms, emits in order and writes two files', async () => {

@@ -1,9 +1,14 @@
 // The trainer worker's body: owns the engine and one base model, and serves load, train, drift, probe, unload one at a
 // time. Nothing of a run is kept but the base's hidden states of neutral exchanges, which depend on the model alone.
-import type { ProbePosition, TrainEvent, TrainRequest } from '../../shared/contract/trainer.ts'
+import type {
+  ProbePosition,
+  TrainEvent,
+  TrainRequest,
+  TrainerBackend,
+} from '../../shared/contract/trainer.ts'
 import type { Exchange, RunReport } from '../../shared/domain/training.ts'
 import { AppError, isAppError } from '../../shared/errors.ts'
-import { adamw, openEngine, writeAdapter } from '../engine/index.ts'
+import { adamw, expectedSlowdown, openEngine, writeAdapter } from '../engine/index.ts'
 import type { Adapter, Engine, EngineModel, EngineOptions, YieldPoint } from '../engine/index.ts'
 import { readOptimiser, writeCheckpoint } from './checkpoint.ts'
 import { createHiddenCache } from './hidden-cache.ts'
@@ -15,6 +20,8 @@ import { cancellable, createTurnstile, streamOf } from './stream.ts'
 export interface TrainerOptions {
   readonly engineOptions: EngineOptions
   readonly yieldPoint: YieldPoint
+  /** Called around every piece of work that may run native code; default: nothing. */
+  readonly aroundNativeWork?: <T>(work: () => Promise<T>) => Promise<T>
 }
 
 export interface Trainer extends AsyncDisposable {
@@ -22,8 +29,10 @@ export interface Trainer extends AsyncDisposable {
     architecture: string
     layers: number
     width: number
-    backend: string
+    backend: TrainerBackend
   }>
+  /** What training would run on; opens the engine for it where no model is loaded. */
+  backend(): Promise<TrainerBackend>
   /** Ends with `done`; rejects with `cancelled` after `signal` or an early return, with nothing written. */
   train(request: TrainRequest, signal?: AbortSignal): AsyncGenerator<TrainEvent, void, void>
   drift(
@@ -46,15 +55,16 @@ interface Loaded {
   readonly model: EngineModel
 }
 
-/** What the products run on, in words, with the reason where our own kernels do not. */
-function backendWords({ name, kernels, kernelsReason }: Engine['backend']): string {
-  if (kernels !== null) return `${name} with Hone's ${kernels} kernels`
-  return kernelsReason === null ? name : `${name}, slower than it could be: ${kernelsReason}`
+async function backendOf({ backend }: Engine): Promise<TrainerBackend> {
+  const { name: device, kernels, kernelsReason: reason } = backend
+  return { device, kernels, reason, slowdown: kernels === null ? await expectedSlowdown() : null }
 }
 
 export function createTrainer(options: TrainerOptions): Trainer {
   const closing = new AbortController()
-  const turn = createTurnstile()
+  const turnstile = createTurnstile()
+  const { aroundNativeWork: around = (work) => work() } = options
+  const turn = <T>(work: () => Promise<T>): Promise<T> => turnstile(() => around(work))
   const hidden = createHiddenCache()
   const holder = createModelHolder(options.engineOptions)
 
@@ -67,7 +77,14 @@ export function createTrainer(options: TrainerOptions): Trainer {
         if (await holder.choose(input.modelPath)) hidden.clear()
         const { engine, model } = await holder.loaded()
         const { architecture, layers, width } = model.info
-        return { architecture, layers, width, backend: backendWords(engine.backend) }
+        return { architecture, layers, width, backend: await backendOf(engine) }
+      }),
+    backend: () =>
+      turn(async () => {
+        const engine = holder.engine()
+        if (engine !== null) return await backendOf(engine)
+        await using opened = await openEngine(options.engineOptions)
+        return await backendOf(opened)
       }),
     train: (request, signal) =>
       streamOf(signal, (emit, ended) =>
@@ -120,6 +137,8 @@ export function createTrainer(options: TrainerOptions): Trainer {
 interface ModelHolder {
   /** Names the model to use from now on; true when it is another one than before. */
   choose(path: string): Promise<boolean>
+  /** The engine of the loaded model; null while none is loaded. */
+  engine(): Engine | null
   /** Loads the chosen model when it is not there. */
   loaded(): Promise<Loaded>
   /** False when nothing was loaded. */
@@ -138,6 +157,7 @@ function createModelHolder(options: EngineOptions): ModelHolder {
   }
   return {
     free,
+    engine: () => current?.engine ?? null,
     async choose(next) {
       if (next === path) return false
       await free()

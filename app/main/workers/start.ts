@@ -1,14 +1,21 @@
-// Starts the two worker threads, each behind its own contract on its own message channel (PLATFORM: oRPC).
-// A worker that dies takes its pending calls with it; the next call starts a fresh one.
+// Starts the two workers, each behind its own contract (PLATFORM: oRPC): the judge as a thread, the trainer as a thread or
+// as a process of its own. A worker that dies takes its pending calls with it; the next call starts a fresh one.
 import { MessageChannel, Worker } from 'node:worker_threads'
-import { createORPCClient } from '@orpc/client'
-import { RPCLink } from '@orpc/client/message-port'
+import { fileURLToPath } from 'node:url'
 import { implement } from '@orpc/server'
 import { RPCHandler } from '@orpc/server/message-port'
 import { judgePortContract } from '../../shared/contract/prm.ts'
 import { AppError } from '../../shared/errors.ts'
+import type { Settings } from '../../shared/domain/settings.ts'
 import type { PrmClient, TrainerClient } from '../learning/index.ts'
 import { toRpcError } from '../rpc/index.ts'
+import type { SpawnChild } from './child.ts'
+import { workerHandle, type Started, type WorkerHandle } from './handle.ts'
+import { remote } from './remote.ts'
+import { startTrainerProcess } from './start-process.ts'
+
+export type { WorkerHandle } from './handle.ts'
+export type Isolation = Settings['trainerIsolation']
 
 /** What the host does for the judge: it owns the model. */
 export interface JudgeHandlers {
@@ -27,17 +34,15 @@ export interface JudgeHandlers {
   }): Promise<string>
 }
 
-export interface WorkerHandle<Client> extends AsyncDisposable {
-  client(): Client
-  /** Whether a thread is running now. */
-  isRunning(): boolean
-}
-
-interface Started {
-  readonly worker: Worker
-  readonly client: unknown
-  readonly close: () => void
-  readonly exited: Promise<void>
+export interface TrainerStart {
+  /** The governor's words. */
+  readonly lease: SharedArrayBuffer
+  readonly isolation: Isolation
+  /** Marks native work inside the host's process. */
+  readonly markerPath: string
+  /** Where compiled kernels are kept. */
+  readonly kernelCacheDir: string
+  readonly spawn: SpawnChild
 }
 
 /** Entries are TypeScript when run from source and JavaScript when bundled. */
@@ -46,26 +51,44 @@ function entry(name: string): URL {
   return new URL(`./${name}.worker.${extension}`, import.meta.url)
 }
 
-function start(
+function startThread<Client>(
   name: string,
-  data: { readonly lease?: SharedArrayBuffer; readonly judge?: JudgeHandlers },
-): Started {
+  data: { readonly judge?: JudgeHandlers; readonly trainer?: TrainerStart },
+): Started<Client> {
   const main = new MessageChannel()
   const judge = data.judge === undefined ? null : new MessageChannel()
   if (judge !== null && data.judge !== undefined) serveJudge(judge.port1, data.judge)
+  const { lease, markerPath, kernelCacheDir } = data.trainer ?? {}
   const worker = new Worker(entry(name), {
-    workerData: { port: main.port2, judgePort: judge?.port2 ?? null, lease: data.lease ?? null },
+    workerData: {
+      port: main.port2,
+      judgePort: judge?.port2 ?? null,
+      ...{ lease, markerPath, kernelCacheDir },
+    },
     transferList: judge === null ? [main.port2] : [main.port2, judge.port2],
   })
   const close = (): void => {
     main.port1.close()
     judge?.port1.close()
   }
-  const exited = new Promise<void>((resolve) => worker.once('exit', () => resolve()))
-  worker.once('exit', close)
+  let failure: AppError | null = null
+  worker.once('error', (cause) => {
+    failure = new AppError('internal', `The ${name} ended: ${cause.message}`, { cause })
+  })
+  const exited = new Promise<AppError | null>((resolve) => {
+    worker.once('exit', () => {
+      resolve(failure)
+      close()
+    })
+  })
+  // The port may close before the thread says why.
+  let isOver = false
+  main.port1.once('close', () => {
+    isOver = true
+  })
+  const caller = remote<Client>(main.port1, () => (isOver ? exited : null))
   main.port1.start()
-  const client: unknown = createORPCClient(new RPCLink({ port: main.port1 }))
-  return { worker, client, close, exited }
+  return { remote: caller, close, exited }
 }
 
 function serveJudge(port: MessageChannel['port1'], handlers: JudgeHandlers): void {
@@ -86,48 +109,37 @@ function serveJudge(port: MessageChannel['port1'], handlers: JudgeHandlers): voi
   port.start()
 }
 
-function handle<Client>(
-  make: () => Started,
-  onFailure: (error: unknown) => void,
-): WorkerHandle<Client> {
-  let started: Started | null = null
-  let isClosed = false
-  return {
-    client() {
-      if (isClosed) throw new AppError('unavailable', 'The program is closing.')
-      if (started === null) {
-        const fresh = make()
-        started = fresh
-        // The error itself reaches the caller as a closed port; the next call starts again.
-        fresh.worker.once('error', onFailure)
-        fresh.worker.once('exit', () => {
-          if (started === fresh) started = null
-        })
-      }
-      return started.client as Client
-    },
-    isRunning: () => started !== null,
-    async [Symbol.asyncDispose]() {
-      isClosed = true
-      const open = started
-      if (open === null) return
-      // Workers drain and leave by themselves when their port closes; nothing is terminated in mid-work.
-      open.close()
-      await open.exited
-    },
-  }
+export interface TrainerHandle extends WorkerHandle<TrainerClient> {
+  /** The words of the lease have changed: a process of its own must be told. */
+  leaseChanged(): void
 }
 
+/** `options` is asked at each start, so that a changed setting holds for the next one. */
 export function startTrainer(
-  lease: SharedArrayBuffer,
-  onFailure: (error: unknown) => void,
-): WorkerHandle<TrainerClient> {
-  return handle<TrainerClient>(() => start('trainer', { lease }), onFailure)
+  options: () => TrainerStart,
+  onFailure: (failure: AppError) => void,
+): TrainerHandle {
+  let tell = (): void => undefined
+  const start = (): Started<TrainerClient> => {
+    const chosen = options()
+    if (chosen.isolation === 'thread') {
+      tell = () => undefined
+      return startThread('trainer', { trainer: chosen })
+    }
+    const script = fileURLToPath(entry('trainer-process'))
+    const started = startTrainerProcess({
+      lease: chosen.lease,
+      child: chosen.spawn(script, [chosen.kernelCacheDir]),
+    })
+    tell = started.leaseChanged
+    return started
+  }
+  return { ...workerHandle(start, onFailure), leaseChanged: () => tell() }
 }
 
 export function startPrm(
   judge: JudgeHandlers,
-  onFailure: (error: unknown) => void,
+  onFailure: (failure: AppError) => void,
 ): WorkerHandle<PrmClient> {
-  return handle<PrmClient>(() => start('prm', { judge }), onFailure)
+  return workerHandle<PrmClient>(() => startThread('prm', { judge }), onFailure)
 }

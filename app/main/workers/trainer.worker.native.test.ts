@@ -1,61 +1,58 @@
-// The trainer in a real thread, behind oRPC on a message channel, as the host runs it.
+// The real trainer as the host runs it: in a thread and in a process of its own, behind the same contract.
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { MessageChannel, Worker } from 'node:worker_threads'
-import { createORPCClient } from '@orpc/client'
-import type { ContractRouterClient } from '@orpc/contract'
-import { RPCLink } from '@orpc/client/message-port'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { writeTinyModel } from '../../../test/support/numerics.ts'
 import { temporaryFolder } from '../../../test/support/temporary-folder.ts'
 import type { TemporaryFolder } from '../../../test/support/temporary-folder.ts'
 import { tinyTrainRequest } from '../../../test/support/training-request.ts'
-import type { TrainEvent, trainerContract } from '../../shared/contract/trainer.ts'
+import type { TrainEvent } from '../../shared/contract/trainer.ts'
 import { leaseWords } from '../../shared/contract/trainer.ts'
+import type { AppError } from '../../shared/errors.ts'
+import type { TrainerClient } from '../learning/index.ts'
+import { forkChild } from './child.ts'
+import { startTrainer, type Isolation } from './start.ts'
 
 interface Running extends AsyncDisposable {
-  readonly client: ContractRouterClient<typeof trainerContract>
+  readonly client: TrainerClient
   readonly words: Int32Array<SharedArrayBuffer>
-  /** Closes the port and gives the exit code of the thread. */
-  close(): Promise<number>
+  /** As the governor does: sets a word of the lease and tells. */
+  set(word: 'stop' | 'cancel', value: 0 | 1): void
+  readonly failures: AppError[]
 }
 
-function startWorker(): Running {
+function startOn(isolation: Isolation, folder: string): Running {
   const lease = new SharedArrayBuffer(4 * leaseWords.length)
   const words = new Int32Array(lease)
   words[leaseWords.threads] = 1
-  const { port1, port2 } = new MessageChannel()
-  const worker = new Worker(new URL('./trainer.worker.ts', import.meta.url), {
-    workerData: { port: port2, lease },
-    transferList: [port2],
-  })
-  const exited = new Promise<number>((resolve, reject) => {
-    worker.once('error', reject)
-    worker.once('exit', resolve)
-  })
-  exited.catch(() => undefined)
-  port1.start()
-  const close = () => {
-    port1.close()
-    return exited
-  }
+  const failures: AppError[] = []
+  const markerPath = join(folder, `${isolation}.running`)
+  const kernelCacheDir = join(folder, 'kernels')
+  const trainer = startTrainer(
+    () => ({ lease, isolation, markerPath, kernelCacheDir, spawn: forkChild }),
+    (failure) => failures.push(failure),
+  )
   return {
-    client: createORPCClient(new RPCLink({ port: port1 })),
+    client: trainer.client(),
     words,
-    close,
+    failures,
+    set(word, value) {
+      Atomics.store(words, leaseWords[word], value)
+      Atomics.notify(words, leaseWords.stop)
+      trainer.leaseChanged()
+    },
     async [Symbol.asyncDispose]() {
-      await close()
+      await trainer[Symbol.asyncDispose]()
+      expect(failures).toEqual([])
+      expect(existsSync(markerPath)).toBe(false)
     },
   }
 }
 
-function release({ words }: Running): void {
-  Atomics.store(words, leaseWords.stop, 0)
-  Atomics.notify(words, leaseWords.stop)
-}
-
-describe('trainer worker', () => {
+describe.each(['thread', 'process'] as const)('the trainer as a %s', (isolation) => {
   let folder: TemporaryFolder
   let modelPath: string
+  const startWorker = (): Running => startOn(isolation, folder.path)
   beforeAll(async () => {
     folder = await temporaryFolder()
     modelPath = join(folder.path, 'tiny.gguf')
@@ -64,7 +61,7 @@ describe('trainer worker', () => {
   afterAll(() => folder[Symbol.asyncDispose]())
 
   it('loads, trains, measures and unloads over its port, then leaves by itself', async () => {
-    const running = startWorker()
+    await using running = startWorker()
     const { client } = running
     expect(await client.load({ modelPath })).toMatchObject({ architecture: 'llama', layers: 2 })
     const request = tinyTrainRequest(folder.path)
@@ -77,7 +74,6 @@ describe('trainer worker', () => {
     const probe = await client.probe({ oldPath: null, newPath: adapterPath, exchanges })
     expect(probe.tokenIds.length).toBeGreaterThanOrEqual(20)
     expect(await client.unload()).toEqual({ unloaded: true })
-    expect(await running.close()).toBe(0)
   })
 
   it('hands errors over with their code and fact', async () => {
@@ -94,7 +90,7 @@ describe('trainer worker', () => {
   it('does nothing while the governor has stopped it, and goes on afterwards', async () => {
     await using running = startWorker()
     await running.client.load({ modelPath })
-    Atomics.store(running.words, leaseWords.stop, 1)
+    running.set('stop', 1)
     const kinds: string[] = []
     const training = (async () => {
       const request = tinyTrainRequest(folder.path, { name: 'stopped' })
@@ -102,7 +98,7 @@ describe('trainer worker', () => {
     })()
     await new Promise((resolve) => setTimeout(resolve, 300))
     expect(kinds).toEqual([])
-    release(running)
+    running.set('stop', 0)
     await training
     expect(kinds.at(-1)).toBe('done')
   })
@@ -110,7 +106,7 @@ describe('trainer worker', () => {
   it('ends a run with `cancelled` by the lease, and trains again when it is lifted', async () => {
     await using running = startWorker()
     await running.client.load({ modelPath })
-    Atomics.store(running.words, leaseWords.cancel, 1)
+    running.set('cancel', 1)
     const train = async () => {
       const kinds: string[] = []
       const request = tinyTrainRequest(folder.path, { name: 'cancelled' })
@@ -118,21 +114,21 @@ describe('trainer worker', () => {
       return kinds
     }
     await expect(train()).rejects.toMatchObject({ code: 'cancelled' })
-    Atomics.store(running.words, leaseWords.cancel, 0)
+    running.set('cancel', 0)
     expect((await train()).at(-1)).toBe('done')
   })
 
   it('gives up when the caller aborts, even while it is stopped', async () => {
     await using running = startWorker()
     await running.client.load({ modelPath })
-    Atomics.store(running.words, leaseWords.stop, 1)
+    running.set('stop', 1)
     const controller = new AbortController()
     const request = tinyTrainRequest(folder.path, { name: 'aborted' })
     const stream = await running.client.train(request, { signal: controller.signal })
     const next = stream.next()
     controller.abort()
     await expect(next).rejects.toThrow()
-    release(running)
+    running.set('stop', 0)
     expect(await running.client.unload()).toEqual({ unloaded: true })
   })
 
@@ -146,7 +142,21 @@ describe('trainer worker', () => {
       for await (const event of stream) void event
     })()
     rest.catch(() => undefined)
-    expect(await running.close()).toBe(0)
+    await running[Symbol.asyncDispose]()
     await expect(rest).rejects.toThrow()
+  })
+
+  it('says in the folder that it runs, and in a process of its own only there', async () => {
+    await using running = startWorker()
+    await running.client.load({ modelPath })
+    const request = tinyTrainRequest(folder.path, { name: 'marked', config: { passes: 10_000 } })
+    const stream = await running.client.train(request)
+    await stream.next()
+    const marker = join(folder.path, `${isolation}.running`)
+    expect(existsSync(marker)).toBe(isolation === 'thread')
+    await stream.return()
+    // The next call has its turn after the run has ended.
+    await running.client.unload()
+    expect(existsSync(marker)).toBe(false)
   })
 })

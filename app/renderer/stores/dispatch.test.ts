@@ -54,6 +54,6 @@ it('reads what each event touches', () => {
   expect(send({ kind: 'overlap', runId: 'r', sampleId: 's' })).toEqual(['heatMaps'])
   expect(send({ kind: 'curves-changed' })).toEqual(['curves', 'runs'])
   expect(send({ kind: 'versions-changed' })).toContain('versions')
-  expect(send({ kind: 'settings-changed' })).toEqual(['settings'])
+  expect(send({ kind: 'settings-changed' })).toEqual(['settings', 'system'])
   expect(send({ kind: 'system-changed' })).toEqual(['system'])
 })

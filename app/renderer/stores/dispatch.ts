@@ -53,7 +53,8 @@ export function createDispatch(stores: Stores, coalesce = createCoalescer()) {
       case 'versions-changed':
         return reread('versions', 'notes', 'runs')
       case 'settings-changed':
-        return reread('settings')
+        // Where training runs is a setting with a reason that the host knows.
+        return reread('settings', 'system')
       case 'system-changed':
         return reread('system')
     }

@@ -6,6 +6,7 @@ import { settingsSchema } from '../domain/settings.ts'
 import { overlapSchema, stepReportSchema } from '../domain/training.ts'
 import { rewardSchema, turnSchema, voteSchema } from '../domain/turn.ts'
 import { versionSchema } from '../domain/version.ts'
+import { trainerBackendSchema } from './trainer.ts'
 
 const ok = z.object({})
 const chatId = z.object({ chatId: z.string() })
@@ -155,7 +156,13 @@ export const systemInfoSchema = z.object({
     sentence: z.string(),
     threads: z.number().int(),
   }),
-  trainer: z.object({ available: z.boolean(), sentence: z.string() }),
+  trainer: z.object({
+    available: z.boolean(),
+    sentence: z.string(),
+    isolation: settingsSchema.shape.trainerIsolation,
+    /** Hone ended while it trained: when that training began. Null unless it is why training runs apart. */
+    crashedAt: z.number().nullable(),
+  }),
   judge: z.object({ sentence: z.string(), abstains: z.boolean() }),
   dataDir: z.string(),
   readOnly: z.string().nullable(),
@@ -187,6 +194,8 @@ export type AppEvent = z.infer<typeof appEventSchema>
 export const appContract = {
   system: {
     info: oc.output(systemInfoSchema),
+    /** What training runs on. May take seconds the first time, and until a run in progress has ended. */
+    trainer: oc.output(trainerBackendSchema),
     events: oc.output(eventIterator(appEventSchema)),
   },
   chats: {

@@ -52,6 +52,19 @@ export const probePositionSchema = z.object({
 })
 export type ProbePosition = z.infer<typeof probePositionSchema>
 
+/** What the products of a training step run on. */
+export const trainerBackendSchema = z.object({
+  /** The processor, in ggml's words. */
+  device: z.string(),
+  /** Instruction set of Hone's own kernels; null = ggml alone. */
+  kernels: z.string().nullable(),
+  /** Why no own kernels run; null when they do. */
+  reason: z.string().nullable(),
+  /** How many times as long training takes without them; null when they run, and where nobody measured. */
+  slowdown: z.object({ low: z.number(), high: z.number() }).nullable(),
+})
+export type TrainerBackend = z.infer<typeof trainerBackendSchema>
+
 /** Host → trainer worker. */
 export const trainerContract = {
   load: oc.input(z.object({ modelPath: z.string() })).output(
@@ -59,9 +72,11 @@ export const trainerContract = {
       architecture: z.string(),
       layers: z.number(),
       width: z.number(),
-      backend: z.string(),
+      backend: trainerBackendSchema,
     }),
   ),
+  /** Looks what training would run on, without a model; the first time kernels may be compiled. */
+  backend: oc.output(trainerBackendSchema),
   train: oc.input(trainRequestSchema).output(eventIterator(trainEventSchema)),
   /** Mean KL(base ‖ adapter) over the reply positions of each exchange, nats at T = 1. */
   drift: oc

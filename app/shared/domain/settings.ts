@@ -21,6 +21,8 @@ export const settingsSchema = z.object({
     votes: z.number().int().positive(),
   }),
   training: trainingConfigSchema,
+  /** Where training runs; a process of its own costs a second at its start and cannot take the chats along. */
+  trainerIsolation: z.enum(['thread', 'process']),
   theme: z.enum(['system', 'light', 'dark']),
 })
 export type Settings = z.infer<typeof settingsSchema>
@@ -39,5 +41,6 @@ export const defaultSettings: Settings = {
   quietSeconds: 60,
   judge: { mode: 'score', votes: 3 },
   training: defaultTrainingConfig,
+  trainerIsolation: 'thread',
   theme: 'system',
 }

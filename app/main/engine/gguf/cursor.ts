@@ -6,7 +6,8 @@ import type { ByteSource } from './source.ts'
 /** Bytes fetched at once: headers are small, so few reads suffice. */
 const windowBytes = 256 * 1024
 
-const decoder = new TextDecoder('utf-8')
+// A byte order mark is a character like any other here: it is a token of many vocabularies.
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 
 export class Cursor {
   readonly source: ByteSource

@@ -64,6 +64,8 @@ describe('the GGUF reader', () => {
     ['a big-endian file', patched(4, [0, 0, 0, 3]), 'unsupported', /big-endian/],
     ['a later version', patched(4, [9, 0, 0, 0]), 'unsupported', /newer engine/],
     ['a tensor count of 2^62', patched(8, [0, 0, 0, 0, 0, 0, 0, 0x40]), 'corrupt', /tensor count/],
+    ['more tensors than fit', patched(8, [200, 0, 0, 0, 0, 0, 0, 0]), 'corrupt', /tensor count/],
+    ['more keys than fit', patched(16, [200, 0, 0, 0, 0, 0, 0, 0]), 'corrupt', /key count/],
     ['a key count of 2^62', patched(16, [0, 0, 0, 0, 0, 0, 0, 0x40]), 'corrupt', /key count/],
     ['a key of 2^56 bytes', patched(24, [0, 0, 0, 0, 0, 0, 0, 1]), 'corrupt', /length of the key/],
     ['a file cut off in its data', sample.subarray(0, sample.length - 40), 'corrupt', /cut off/],
@@ -72,6 +74,14 @@ describe('the GGUF reader', () => {
     const failure = failureOf(() => parse(bytes))
     expect(failure.code).toBe(code)
     expect(failure.message).toMatch(message)
+  })
+
+  it('refuses tensors that share bytes: weights of any size would fit into a small file', () => {
+    // Behind the name: the number of sizes, one size, the type.
+    const offsetAt = sample.indexOf('second') + 'second'.length + 4 + 8 + 4
+    const failure = failureOf(() => parse(patched(offsetAt, [32])))
+    expect(failure.code).toBe('corrupt')
+    expect(failure.message).toBe('the tensor "second" overlaps another')
   })
 
   it('says of an unknown architecture that it needs a newer engine', () => {

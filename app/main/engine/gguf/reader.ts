@@ -77,11 +77,19 @@ const maxNameBytes = 256
 const maxDimensions = 4
 const maxArrayDepth = 4
 
+// The shortest forms: an empty key with one byte behind its type, an empty name with one size.
+const smallestKeyBytes = 8 + 4 + 1
+const smallestTensorBytes = 8 + 4 + 8 + 4 + 8
+
 export function parseGguf(source: ByteSource): GgufFile {
   const cursor = new Cursor(source)
   const version = readPreamble(cursor)
-  const tensorCount = cursor.count('tensor count', maxTensors)
-  const keyCount = cursor.count('key count', maxKeys)
+  const fitting = (bytes: number): number => Math.floor(cursor.left / bytes)
+  const tensorCount = cursor.count(
+    'tensor count',
+    Math.min(maxTensors, fitting(smallestTensorBytes)),
+  )
+  const keyCount = cursor.count('key count', Math.min(maxKeys, fitting(smallestKeyBytes)))
   const metadata = new Map<string, GgufValue>()
   for (let i = 0; i < keyCount; i += 1) {
     const key = cursor.text('key', maxKeyBytes)
@@ -188,7 +196,17 @@ function readTensorInfos(
     if (tensors.has(plan.name)) throw corrupt(`the tensor ${shown(plan.name)} appears twice`)
     tensors.set(plan.name, placeTensor(plan, dataStart, cursor.source.sizeBytes))
   }
+  refuseOverlaps(tensors)
   return tensors
+}
+
+/** Tensors that shared bytes would let a small file ask for any amount of memory. */
+function refuseOverlaps(tensors: ReadonlyMap<string, GgufTensorInfo>): void {
+  let end = 0
+  for (const tensor of [...tensors.values()].sort((a, b) => a.offset - b.offset)) {
+    if (tensor.offset < end) throw corrupt(`the tensor ${shown(tensor.name)} overlaps another`)
+    end = tensor.offset + tensor.sizeBytes
+  }
 }
 
 function readTensorInfo(cursor: Cursor, alignment: number): PlannedTensor {

@@ -2,7 +2,7 @@
 // under a name that holds the sources' hash, so that a changed source is never served by an old library.
 import { execFile } from 'node:child_process'
 import { createHash, randomUUID } from 'node:crypto'
-import { access, constants, mkdir, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { access, constants, mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
@@ -39,13 +39,17 @@ const sourceDir = path
   .join(import.meta.dirname, '../../../../native')
   .replace(/\.asar(?=[\\/])/, '.asar.unpacked')
 
-const commonFlags = ['-O3', '-shared', '-fPIC', '-fvisibility=hidden', '-std=gnu11']
+/** Code for Windows is always position-independent, and compilers there refuse the flag. */
+const commonFlags = [
+  ...['-O3', '-shared', '-fvisibility=hidden', '-std=gnu11'],
+  ...(process.platform === 'win32' ? [] : ['-fPIC']),
+]
 
 /** A compiler that hangs must not keep the engine from starting. */
 const compileTimeoutMs = 60_000
 
 export interface CompileOptions {
-  /** Default: Hone's folder in the user's cache. */
+  /** One that is given belongs to one Hone and is kept tidy. Default: a shared folder in the user's cache. */
   readonly cacheDir?: string | undefined
   /** Folders searched for a compiler; default: those of PATH. */
   readonly searchPath?: string | undefined
@@ -62,47 +66,96 @@ export async function compileVariant(
   const cacheDir = options.cacheDir ?? defaultCacheDir()
   const target = path.join(cacheDir, `${await sourceHash(variant)}-${libraryName(variant)}`)
   if (await isReadable(target)) return { kind: 'ready', path: target }
-  const compilers = await findCompilers(options.searchPath ?? process.env['PATH'] ?? '')
-  if (compilers.length === 0)
-    return { kind: 'failed', reason: 'no C compiler (cc, clang, gcc) found' }
+  const compilers = await findCompilers(options.searchPath)
+  if (compilers.length === 0) {
+    return { kind: 'failed', reason: `no C compiler (${compilerNames.join(', ')}) found` }
+  }
   await mkdir(cacheDir, { recursive: true, mode: 0o700 })
   let reason = ''
   for (const compiler of compilers) {
     const failure = await compile(compiler, variant, target)
-    if (failure === null) return { kind: 'ready', path: target }
+    if (failure === null) {
+      if (options.cacheDir !== undefined) await removeOld(options.cacheDir)
+      return { kind: 'ready', path: target }
+    }
     reason = failure
   }
   return { kind: 'failed', reason }
 }
 
 /** Null, or why it failed. The library appears under its name only when it is complete. */
-async function compile(compiler: string, variant: Variant, target: string): Promise<string | null> {
+async function compile(
+  compiler: Compiler,
+  variant: Variant,
+  target: string,
+): Promise<string | null> {
   const partial = `${target}.${randomUUID()}`
   const source = path.join(sourceDir, variant.file)
   try {
-    const flags = [...commonFlags, ...variant.flags]
-    await run(compiler, [...flags, source, '-o', partial], { timeout: compileTimeoutMs })
+    const flags = [...compiler.arguments, ...commonFlags, ...variant.flags]
+    await run(compiler.path, [...flags, source, '-o', partial], { timeout: compileTimeoutMs })
     await rename(partial, target)
     return null
   } catch (error) {
     await rm(partial, { force: true })
     const { stderr = '', message } = error as Error & { stderr?: string }
     const line = stderr.split('\n').find((text) => text.includes('error')) ?? message
-    return `${path.basename(compiler)} cannot compile ${variant.file}: ${line.trim().slice(0, 200)}`
+    return `${path.basename(compiler.path)} cannot compile ${variant.file}: ${line.trim().slice(0, 200)}`
   }
 }
 
-async function findCompilers(searchPath: string): Promise<string[]> {
-  const found: string[] = []
-  for (const name of ['cc', 'clang', 'gcc']) {
+export interface Compiler {
+  readonly path: string
+  /** What stands before the flags: `zig` is a compiler for C only as `zig cc`. */
+  readonly arguments: readonly string[]
+}
+
+const compilerNames = ['cc', 'clang', 'gcc', 'zig'] as const
+
+/** The C compilers in the folders of `searchPath` (default: PATH), best first. */
+export async function findCompilers(searchPath = process.env['PATH'] ?? ''): Promise<Compiler[]> {
+  const found: Compiler[] = []
+  for (const name of compilerNames) {
     for (const dir of searchPath.split(path.delimiter).filter((entry) => entry !== '')) {
       const file = path.join(dir, process.platform === 'win32' ? `${name}.exe` : name)
       if (!(await isExecutable(file))) continue
-      found.push(file)
+      found.push({ path: file, arguments: name === 'zig' ? ['cc'] : [] })
       break
     }
   }
   return found
+}
+
+/** A library's name begins with the hash of its sources; one that is being written has a suffix. */
+const libraryFile = /^([0-9a-f]{24})-\w+\.(so|dylib|dll)(\.[0-9a-f-]{36})?$/
+
+/** An unfinished file of the present sources may be another process's work, until it is older than any can be. */
+const abandonedMs = 10 * compileTimeoutMs
+
+/** Removes the libraries of other sources. A process that holds one keeps it, but on Windows, which refuses. */
+async function removeOld(cacheDir: string): Promise<void> {
+  const all = Object.values(variantsOf).flat()
+  const current = new Set(await Promise.all(all.map(sourceHash)))
+  for (const name of await readdir(cacheDir)) {
+    const [, hash, , unfinished] = libraryFile.exec(name) ?? []
+    if (hash === undefined) continue
+    const file = path.join(cacheDir, name)
+    if (current.has(hash) && (unfinished === undefined || !(await isAbandoned(file)))) continue
+    await rm(file, { force: true }).catch(ignoreHeld)
+  }
+}
+
+async function isAbandoned(file: string): Promise<boolean> {
+  const age = await stat(file).then(
+    ({ mtimeMs }) => Date.now() - mtimeMs,
+    // Finished or removed by its owner in this moment.
+    () => 0,
+  )
+  return age > abandonedMs
+}
+
+function ignoreHeld(error: unknown): void {
+  if (process.platform !== 'win32') throw error
 }
 
 async function sourceHash(variant: Variant): Promise<string> {

@@ -246,7 +246,7 @@ describe('compiling', () => {
       const none = { cacheDir: path.join(folder.path, 'none'), searchPath: folder.path }
       expect(await openKernels(runtime, none)).toEqual({
         kind: 'none',
-        reason: 'no C compiler (cc, clang, gcc) found',
+        reason: 'no C compiler (cc, clang, gcc, zig) found',
       })
     },
   )

@@ -158,6 +158,34 @@ describe.skipIf(modelPath === null || kernels === null)(
       expect([...(await model.score(base)).sampled]).toEqual([...before.sampled])
     })
 
+    it('4,096 tokens train in less than 2 GiB, with values computed again', async () => {
+      await using frugal = await openEngine({ threads: 1, precision: 'native', keptBytes: 0 })
+      const model = await frugal.loadModel(modelPath ?? '')
+      const plan = model.memoryPlan({ tokens: 4096, responseTokens: 2048, rank: 16 })
+      expect(plan).toMatchObject({ recomputes: true })
+      expect(plan.totalBytes).toBeLessThan(2 * 2 ** 30)
+      const adapter = model.createAdapter({ rank: 16, alpha: 32, seed: 1 })
+      const gradients = model.createGradients(adapter)
+      const tokens = Int32Array.from({ length: 4096 }, (_, i) => reference.case.tokens[i % 64] ?? 0)
+      const before = process.memoryUsage.rss()
+      const { loss } = await model.backward({
+        ...{ tokens, responseStart: 2048, temperature: 1, adapter, gradients },
+        gatherIds: tokens.slice(2048),
+        loss: (logProbs) => ({
+          loss: -logProbs.reduce((sum, value) => sum + value, 0) / logProbs.length,
+          gradient: logProbs.map(() => -1 / logProbs.length),
+        }),
+      })
+      // The other models of this file are in memory too, hence the growth; pages that were free count as well.
+      expect(process.memoryUsage.rss() - before).toBeLessThan(2 * 2 ** 30)
+      expect(loss).toBeGreaterThan(0)
+      const sizes = halvesOf(adapter, gradients.tensors).map(({ values }) =>
+        Math.hypot(...values.subarray(0, 5000)),
+      )
+      expect(sizes.every(Number.isFinite)).toBe(true)
+      expect(Math.max(...sizes)).toBeGreaterThan(0)
+    })
+
     it('ten rounds leave no handle behind', async () => {
       await backward(models.native)
       const handles = native.liveHandles()

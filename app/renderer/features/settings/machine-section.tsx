@@ -1,10 +1,12 @@
 import type { SystemInfo } from '../../../shared/contract/app.ts'
 import { useResource, useStores } from '../../stores/hooks.ts'
-import { CopyButton } from '../../ui/copy-button.tsx'
 import { formatCount, formatSize } from '../../ui/format.ts'
 import { useMessages } from '../../ui/messages/index.ts'
 import { Section } from '../../ui/page.tsx'
 import { Ready } from '../../ui/states.tsx'
+import { Fact } from './fact.tsx'
+import { TrainerBackendFact } from './trainer-backend.tsx'
+import { TrainerPlace } from './trainer-place.tsx'
 
 export function MachineSection() {
   const { settings: words } = useMessages()
@@ -13,7 +15,12 @@ export function MachineSection() {
   return (
     <Section title={words.machine}>
       <Ready data={data} onRetry={() => void system.getState().refresh()} rows={6}>
-        {(info) => <Facts info={info} />}
+        {(info) => (
+          <>
+            <Facts info={info} />
+            <TrainerPlace info={info} />
+          </>
+        )}
       </Ready>
     </Section>
   )
@@ -44,32 +51,12 @@ function Facts({ info }: { info: SystemInfo }) {
       <Fact name={words.device} value={info.compute.sentence} />
       <Fact name={words.threads} value={String(info.compute.threads)} />
       <Fact name={words.trainer} value={info.trainer.sentence} isBad={!info.trainer.available} />
+      <TrainerBackendFact />
       <Fact name={words.dataFolder} value={info.dataDir} isCopied />
       {info.readOnly !== null && (
         <Fact name={messages.system.readOnly} value={info.readOnly} isBad />
       )}
       <Fact name={words.appVersion} value={info.appVersion} />
     </dl>
-  )
-}
-
-interface FactProps {
-  name: string
-  value: string
-  isCopied?: boolean
-  isBad?: boolean
-}
-
-function Fact({ name, value, isCopied = false, isBad = false }: FactProps) {
-  return (
-    <div className="flex flex-wrap items-start gap-x-6 border-b py-2.5 last:border-0">
-      <dt className="w-40 shrink-0 text-ink-soft">{name}</dt>
-      <dd
-        className={`flex min-w-0 flex-1 items-start gap-2 break-words ${isBad ? 'text-bad' : ''}`}
-      >
-        <span className="min-w-0 break-all">{value}</span>
-        {isCopied && <CopyButton text={value} />}
-      </dd>
-    </div>
   )
 }
