@@ -90,14 +90,20 @@ INLINE int fitsVectors(int64_t width, int64_t tokens) {
 
 // Inputs in tiles, each [step][token of the tile].
 static void packInputs(PAIRED *to, const char *from, int64_t stride, int64_t rows, int64_t columns) {
+  enum { piece = blockBytes / sizeof(PAIRED) };
   const int64_t steps = stepsOf(columns);
-  PAIRED row[blockBytes / sizeof(PAIRED)];
+  PAIRED row[piece];
   for (int64_t t = 0; t < rows; t += TILE_TOKENS) {
     const int64_t tokens = smaller(TILE_TOKENS, rows - t);
     for (int64_t i = 0; i < tokens; i++) {
-      row[steps - 1] = 0;
-      convertRow((ELEMENT *)row, (const float *)(from + (t + i) * stride), columns);
-      for (int64_t s = 0; s < steps; s++) to[s * tokens + i] = row[s];
+      const float *const values = (const float *)(from + (t + i) * stride);
+      // The head packs hidden states of any width.
+      for (int64_t first = 0; first < steps; first += piece) {
+        const int64_t count = smaller(piece, steps - first), column = first * STEP;
+        row[count - 1] = 0;
+        convertRow((ELEMENT *)row, values + column, smaller(count * STEP, columns - column));
+        for (int64_t s = 0; s < count; s++) to[(first + s) * tokens + i] = row[s];
+      }
     }
     to += steps * tokens;
   }
