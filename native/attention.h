@@ -257,12 +257,25 @@ INLINE float *gradientAt(struct ggml_tensor *dst, int64_t head, int64_t token) {
   return (float *)(dst->data + (size_t)head * dst->nb[1] + (size_t)token * dst->nb[2]);
 }
 
-static void unattendHead(const struct unattending *w, int64_t head, struct ggml_tensor *dst) {
+static void packShared(const struct unattending *w, int64_t shared) {
   const struct attention *a = &w->a;
-  const int64_t size = a->size, shared = head / (a->heads / a->shared);
   packTokens(w->keys, a, a->heads + shared);
   packTokens(w->values, a, a->heads + a->shared + shared);
   packChannels(w->turnedKeys, a, a->heads + shared);
+}
+
+// Rows of channels become rows of tokens.
+static void turnBack(const struct unattending *w, const float *from, int64_t head, struct ggml_tensor *dst) {
+  const int64_t size = w->a.size, padded = w->a.padded;
+  for (int64_t t = 0; t < w->a.tokens; t++) {
+    float *to = gradientAt(dst, head, t);
+    for (int64_t d = 0; d < size; d++) to[d] = from[d * padded + t];
+  }
+}
+
+static void unattendHead(const struct unattending *w, int64_t head, struct ggml_tensor *dst) {
+  const struct attention *a = &w->a;
+  const int64_t size = a->size;
   memset(w->turnedDK, 0, (size_t)(size * a->padded) * sizeof(float));
   memset(w->turnedDV, 0, (size_t)(size * a->padded) * sizeof(float));
   for (int64_t first = 0; first < a->tokens; first += queryRows) {
@@ -288,13 +301,8 @@ static void unattendHead(const struct unattending *w, int64_t head, struct ggml_
     for (int64_t i = 0; i < rows; i++)
       memcpy(gradientAt(dst, head, first + i), w->dQ + i * size, (size_t)size * sizeof(float));
   }
-  for (int64_t t = 0; t < a->tokens; t++) {
-    float *dk = gradientAt(dst, a->heads + head, t), *dv = gradientAt(dst, 2 * a->heads + head, t);
-    for (int64_t d = 0; d < size; d++) {
-      dk[d] = w->turnedDK[d * a->padded + t];
-      dv[d] = w->turnedDV[d * a->padded + t];
-    }
-  }
+  turnBack(w, w->turnedDK, a->heads + head, dst);
+  turnBack(w, w->turnedDV, 2 * a->heads + head, dst);
 }
 
 // dst [D, 3H, T] = the gradients of q, and those of k and v for each query head; sources: scratch, qkv, places,
@@ -323,6 +331,12 @@ EXPORT void hone_attention_back(struct ggml_tensor *dst, int ith, int nth, void 
   w.dQ = take(&at, queryRows * size * 4);
   w.delta = take(&at, queryRows * 4);
   BEGIN();
-  for (int64_t head = firstHead + ith; head < firstHead + count; head += nth) unattendHead(&w, head, dst);
+  int64_t packed = -1;
+  for (int64_t i = count * ith / nth; i < count * (ith + 1) / nth; i++) {
+    const int64_t head = firstHead + i, shared = head / (w.a.heads / w.a.shared);
+    if (shared != packed) packShared(&w, shared);
+    packed = shared;
+    unattendHead(&w, head, dst);
+  }
   END();
 }

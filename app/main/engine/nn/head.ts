@@ -7,7 +7,7 @@ import { Graph, ops, type Slot, type Tensor } from '../ffi/index.ts'
 import type { GatherRequest, HeadScores } from './executor.ts'
 import { rowsOf } from './ops/places.ts'
 import { topOfRows } from './top-k.ts'
-import type { ModelWeights, Work } from './weights.ts'
+import { plainTables, type ModelWeights, type Work } from './weights.ts'
 
 export interface HeadCall {
   readonly work: Work
@@ -95,7 +95,7 @@ function scaledLogits(
 
 /** [C, rows] → [V, rows]. */
 function headProduct(g: Graph, { weights }: HeadCall, states: Tensor): Tensor {
-  return ops.mulMat(g, g.leaf(weights.head), states)
+  return ops.mulMat(g, g.leaf(plainTables(weights).head), states)
 }
 
 interface Likeliest {
@@ -179,7 +179,13 @@ export async function gatheredBackward(call: HeadCall, at: GatheredGradient): Pr
     const dense = timesHead(g, call, probabilities) // [C, rows]
     const ids = ops.reshape(g, idsLeaf(g, call, { ids: at.ids, M, rows }), M * rows.count)
     const C = dense.shape[0]
-    const states = ops.reshape(g, ops.getRows(g, g.leaf(call.weights.head), ids), C, M, rows.count)
+    const states = ops.reshape(
+      g,
+      ops.getRows(g, g.leaf(plainTables(call.weights).head), ids),
+      C,
+      M,
+      rows.count,
+    )
     const weights = ops.view(g, factors, { shape: [1, M, rows.count], strides: [1, M + 1] })
     const sparse = ops.reshape(g, ops.outProd(g, states, weights), C, rows.count) // [C, rows]
     const dHidden = ops.add(g, ops.mul(g, dense, ops.contiguous(g, sums)), sparse)
@@ -211,7 +217,7 @@ function factorsLeaf(g: Graph, call: HeadCall, at: GatheredGradient & { rows: Ro
  * be 1.3 times as fast here and cost 108 MiB at 135M.
  */
 function timesHead(g: Graph, call: HeadCall, x: Tensor): Tensor {
-  return ops.outProd(g, g.leaf(call.weights.head), ops.permute(g, x, [1, 0, 2, 3]))
+  return ops.outProd(g, g.leaf(plainTables(call.weights).head), ops.permute(g, x, [1, 0, 2, 3]))
 }
 
 export interface KlCall {

@@ -290,12 +290,12 @@ export class LlamaModel implements api.EngineModel {
     const { info } = this
     const { adapter, temperature, tokens } = first
     const { baseHidden } = places
-    const { packedHead } = weights
+    const { tables } = weights
     if (places.kind === 'native') {
-      if (packedHead === null) throw new Error('the weights are not packed for our kernels')
+      if (tables.kind !== 'packed') throw new Error('the weights are not packed for our kernels')
       const { plan } = places
       const own = { work, info, weights, plan, batch, adapter, temperature, baseHidden }
-      return new NativeExecutor({ ...own, head: packedHead })
+      return new NativeExecutor({ ...own, head: tables })
     }
     const { plan } = places
     const head = { work, weights, hidden: plan.hidden, temperature, scratch: places.head }

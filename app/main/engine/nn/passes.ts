@@ -6,7 +6,7 @@ import { layerBackward, layerForward, type LayerCall } from './layer.ts'
 import { rmsNorm } from './ops/rms-norm.ts'
 import { addPairGradients } from './collect.ts'
 import type { CallPlan } from './plan.ts'
-import type { ModelWeights, Work } from './weights.ts'
+import { plainTables, type ModelWeights, type Work } from './weights.ts'
 
 export interface Pass {
   readonly work: Work
@@ -42,7 +42,7 @@ async function embedTokens(pass: Pass, tokens: Int32Array): Promise<void> {
     positions,
     Int32Array.from({ length: plan.T }, (_, t) => t),
   )
-  const embedded = ops.getRows(g, g.leaf(weights.embedding), ids) // [C, T]
+  const embedded = ops.getRows(g, g.leaf(plainTables(weights).embedding), ids) // [C, T]
   const { embeddingScale } = pass.info
   const scaled = embeddingScale === 1 ? embedded : ops.scale(g, embedded, embeddingScale)
   g.into(layerAt(plan.layers, 0).x, scaled)

@@ -94,8 +94,7 @@ export class WeightStore implements Disposable {
     const weights = planWeights(this.#stored, this.info, { paddedRank, kernels: this.#kernels })
     ensureRoom(this.#stored, "the model's weights", this.#availableBytes())
     this.#stored.commit()
-    loadWeights(this.#runtime, { file, bytes, config }, weights)
-    return weights
+    return loadWeights(this.#runtime, { file, bytes, config }, weights)
   }
 
   async #transpose(work: Work): Promise<void> {

@@ -21,6 +21,7 @@ import {
   projectionShape,
   tensorOf,
 } from './tensors.ts'
+import { TokenRows } from './token-rows.ts'
 
 /** A norm's weights, [C] or [D]; null where the architecture has no such norm. */
 export interface LayerNorms {
@@ -41,24 +42,37 @@ export interface LayerWeights extends LayerNorms {
 
 export interface ModelWeights {
   readonly layers: readonly LayerWeights[]
-  /** [C, V]. */
-  readonly embedding: Slot
   readonly outputNorm: Slot
   /** Divisors of the rotary frequencies, [D / 2]; null where the file has none. */
   readonly frequencyFactors: Slot | null
-  /** [C, V]; the embedding itself where the head is tied. */
-  readonly head: Slot
-  /** The head again, for our kernels; the f32 one then only gives single rows. */
-  readonly packedHead: PackedHead | null
+  readonly tables: PlainTables | PackedTables
   readonly paddedRank: number
 }
 
-export interface PackedHead {
+/** Embeddings and head for ggml. */
+export interface PlainTables {
+  readonly kind: 'plain'
+  /** [C, V]. */
+  readonly embedding: Slot
+  /** [C, V]; the embedding itself where the head is tied. */
+  readonly head: Slot
+}
+
+/** Embeddings and head for our kernels. */
+export interface PackedTables {
+  readonly kind: 'packed'
   readonly kernels: Kernels
+  /** Null until the file was read. */
+  readonly embedding: TokenRows | null
   /** [V, C]. */
   readonly panels: Panels
   /** [C, V]; null until a gradient is first asked for. */
   readonly transposed: Panels | null
+}
+
+export function plainTables({ tables }: ModelWeights): PlainTables {
+  if (tables.kind !== 'plain') throw new Error('the weights are packed for our kernels')
+  return tables
 }
 
 export type GroupName = 'qkv' | 'output' | 'gateUp' | 'down'
@@ -84,9 +98,8 @@ export interface WeightOptions {
 
 /** Plans the places of all weights in an arena. */
 export function planWeights(arena: Arena, info: ModelConfig, options: WeightOptions): ModelWeights {
-  const { kernels, paddedRank } = options
-  const embedding = arena.plan([info.width, info.vocabulary])
-  const head = info.tiedHead ? embedding : arena.plan([info.width, info.vocabulary])
+  const { paddedRank } = options
+  const tables = planTables(arena, info, options.kernels)
   const layers = Array.from({ length: info.layers }, (_, layer) => {
     const group = (name: GroupName): LinearGroup =>
       planGroup(arena, info, { ...options, layer, name })
@@ -100,15 +113,22 @@ export function planWeights(arena: Arena, info: ModelConfig, options: WeightOpti
   })
   const outputNorm = arena.plan([info.width])
   const frequencyFactors = info.hasFrequencyFactors ? arena.plan([info.headSize / 2]) : null
-  const packedHead =
-    kernels === null
-      ? null
-      : {
-          kernels,
-          panels: kernels.plan(arena, [info.vocabulary, info.width]),
-          transposed: null,
-        }
-  return { layers, embedding, outputNorm, frequencyFactors, head, packedHead, paddedRank }
+  return { layers, outputNorm, frequencyFactors, tables, paddedRank }
+}
+
+function planTables(
+  arena: Arena,
+  info: ModelConfig,
+  kernels: Kernels | null,
+): PlainTables | PackedTables {
+  const { width, vocabulary } = info
+  if (kernels === null) {
+    const embedding = arena.plan([width, vocabulary])
+    const head = info.tiedHead ? embedding : arena.plan([width, vocabulary])
+    return { kind: 'plain', embedding, head }
+  }
+  const panels = kernels.plan(arena, [vocabulary, width])
+  return { kind: 'packed', kernels, embedding: null, panels, transposed: null }
 }
 
 type NormName = keyof LayerNorms
@@ -189,10 +209,9 @@ export function planTransposed(arena: Arena, weights: ModelWeights): ModelWeight
     const transposed = arena.plan([outFeatures + rank, inFeatures])
     return { ...group, factors: { ...factors, transposed } }
   }
-  const { packedHead } = weights
   return {
     ...weights,
-    packedHead: packedHead === null ? null : transposedHead(arena, packedHead),
+    tables: transposedTables(arena, weights.tables),
     layers: weights.layers.map((layer) => ({
       ...layer,
       qkv: transpose(layer.qkv),
@@ -203,9 +222,10 @@ export function planTransposed(arena: Arena, weights: ModelWeights): ModelWeight
   }
 }
 
-function transposedHead(arena: Arena, head: PackedHead): PackedHead {
-  const { rows, columns } = head.panels
-  return { ...head, transposed: head.kernels.plan(arena, [columns, rows]) }
+function transposedTables(arena: Arena, tables: ModelWeights['tables']): ModelWeights['tables'] {
+  if (tables.kind === 'plain') return tables
+  const { rows, columns } = tables.panels
+  return { ...tables, transposed: tables.kernels.plan(arena, [columns, rows]) }
 }
 
 export interface Source {
@@ -218,15 +238,12 @@ export interface Source {
 const chunkValues = 2 ** 20
 
 /** Reads all weights from the file; an adapter's places are filled by adapter.ts. */
-export function loadWeights(runtime: Runtime, source: Source, weights: ModelWeights): void {
-  const load = (name: string, ...targets: RowTarget[]): void =>
-    loadTensor(runtime, source, { info: tensorOf(source.file, name), targets })
+export function loadWeights(runtime: Runtime, source: Source, weights: ModelWeights): ModelWeights {
+  const load = (name: string, target: RowTarget): void =>
+    loadTensor(runtime, source, { info: tensorOf(source.file, name), target })
   const plain = (slot: Slot, firstRow = 0): RowTarget => plainTarget(runtime, slot, firstRow)
-  const { packedHead, embedding, head } = weights
-  const extra = packedHead === null ? [] : [packedTarget(packedHead.kernels, packedHead.panels, 0)]
-  load('token_embd.weight', plain(embedding), ...(head === embedding ? extra : []))
+  const tables = loadTables(runtime, source, weights.tables)
   load('output_norm.weight', plain(weights.outputNorm))
-  if (head !== embedding) load('output.weight', plain(head), ...extra)
   const { frequencyFactors } = weights
   if (frequencyFactors !== null) load(frequencyFactorsName, plain(frequencyFactors))
   weights.layers.forEach((layer, index) => {
@@ -236,6 +253,27 @@ export function loadWeights(runtime: Runtime, source: Source, weights: ModelWeig
     }
     for (const group of groupsOf(layer)) loadGroup(runtime, group, load)
   })
+  return { ...weights, tables }
+}
+
+function loadTables(
+  runtime: Runtime,
+  source: Source,
+  tables: ModelWeights['tables'],
+): ModelWeights['tables'] {
+  const embedding = tensorOf(source.file, 'token_embd.weight')
+  const head = source.config.tiedHead ? embedding : tensorOf(source.file, 'output.weight')
+  if (tables.kind === 'packed') {
+    const target = packedTarget(tables.kernels, tables.panels, 0)
+    loadTensor(runtime, source, { info: head, target })
+    return { ...tables, embedding: new TokenRows(runtime, source.bytes, embedding) }
+  }
+  const own = plainTarget(runtime, tables.embedding, 0)
+  loadTensor(runtime, source, { info: embedding, target: own })
+  if (tables.head !== tables.embedding) {
+    loadTensor(runtime, source, { info: head, target: plainTarget(runtime, tables.head, 0) })
+  }
+  return tables
 }
 
 /** Weights and biases of a group's members, one below the other. */
@@ -284,7 +322,7 @@ function packedTarget(kernels: Kernels, panels: Panels, firstRow: number): RowTa
 function loadTensor(
   runtime: Runtime,
   source: Source,
-  to: { readonly info: GgufTensorInfo; readonly targets: readonly RowTarget[] },
+  to: { readonly info: GgufTensorInfo; readonly target: RowTarget },
 ): void {
   const columns = to.info.shape[0] ?? 1
   const rows = to.info.elements / columns
@@ -295,7 +333,7 @@ function loadTensor(
     const bytes = source.bytes.read(to.info.offset + row * rowBytes, count * rowBytes)
     const values = new Float32Array(count * columns)
     dequantise(runtime, { type: to.info.type, bytes }, values)
-    for (const target of to.targets) target(values, columns, row)
+    to.target(values, columns, row)
   }
 }
 
@@ -317,8 +355,8 @@ export interface Work {
 
 /** Fills the transposed copies; the adapter's columns are written by adapter.ts. */
 export async function fillTransposed(work: Work, weights: ModelWeights): Promise<void> {
-  const { packedHead } = weights
-  if (packedHead !== null) await packTransposed(work, packedHead.kernels, packedHead)
+  const { tables } = weights
+  if (tables.kind === 'packed') await packTransposed(work, tables.kernels, tables)
   for (const layer of weights.layers) {
     using g = new Graph(work.runtime)
     for (const group of groupsOf(layer)) {
@@ -336,7 +374,7 @@ export async function fillTransposed(work: Work, weights: ModelWeights): Promise
 async function packTransposed(
   work: Work,
   kernels: Kernels,
-  { panels, transposed }: Pick<PackedHead, 'panels' | 'transposed'>,
+  { panels, transposed }: Pick<PackedTables, 'panels' | 'transposed'>,
 ): Promise<void> {
   if (transposed === null) throw new Error('no place for the transposed weights')
   for (const _piece of kernels.transpose(panels, transposed)) {

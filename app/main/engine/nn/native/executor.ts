@@ -5,7 +5,7 @@ import { placesOf, type Batch } from '../batch.ts'
 import { addPairGradients } from '../collect.ts'
 import type { LayerAttention, ModelConfig } from '../config.ts'
 import type { Executor, GatherRequest, HeadScores } from '../executor.ts'
-import type { ModelWeights, PackedHead, Work } from '../weights.ts'
+import type { ModelWeights, PackedTables, Work } from '../weights.ts'
 import { rowsOf } from '../ops/places.ts'
 import { nativeKl, nativeScores, nativeScoresBackward, type NativeHead } from './head.ts'
 import { nativeBackward, nativeForward, type NativeLayerCall } from './layer.ts'
@@ -15,7 +15,7 @@ export interface NativeCall {
   readonly work: Work
   readonly info: ModelConfig
   readonly weights: ModelWeights
-  readonly head: PackedHead
+  readonly head: PackedTables
   readonly plan: NativePlan
   readonly batch: Batch
   readonly adapter: Adapter | null
@@ -36,7 +36,7 @@ export class NativeExecutor implements Executor {
 
   async forward(): Promise<void> {
     const { plan } = this.#call
-    await this.#embed()
+    this.#embed()
     for (let layer = 0; layer < plan.layers.length; layer += 1) await this.#runLayer(layer)
     await this.#graph((g) => {
       for (const { first, place, count } of this.#rows()) {
@@ -46,22 +46,20 @@ export class NativeExecutor implements Executor {
     })
   }
 
-  async #embed(): Promise<void> {
-    const { plan, weights, work, info, batch } = this.#call
-    await this.#graph((g) => {
-      const ids = g.leaf(plan.tokens)
-      work.runtime.write(ids, batch.tokens)
-      const factors = this.#frequencyFactors(g)
-      for (const { attention, places, table } of plan.views) {
-        work.runtime.write(g.leaf(places), placesOf(batch, attention.window))
-        const angles = angleTable(batch.positions, { ...attention, size: info.headSize, factors })
-        work.runtime.write(g.leaf(table), angles)
-      }
-      const embedded = ops.getRows(g, g.leaf(weights.embedding), ids) // [C, T]
-      const { embeddingScale } = info
-      const x = embeddingScale === 1 ? embedded : ops.scale(g, embedded, embeddingScale)
-      g.into(at(plan.layers, 0).x, x)
-    })
+  #embed(): void {
+    const { plan, work, info, batch, head } = this.#call
+    using g = new Graph(work.runtime)
+    const factors = this.#frequencyFactors(g)
+    for (const { attention, places, table } of plan.views) {
+      work.runtime.write(g.leaf(places), placesOf(batch, attention.window))
+      const angles = angleTable(batch.positions, { ...attention, size: info.headSize, factors })
+      work.runtime.write(g.leaf(table), angles)
+    }
+    if (head.embedding === null) throw new Error('the embeddings were not loaded')
+    const embedded = head.embedding.of(batch.tokens) // [C, T]
+    const { embeddingScale } = info
+    const scaled = embeddingScale === 1 ? embedded : embedded.map((v) => v * embeddingScale)
+    work.runtime.write(g.leaf(at(plan.layers, 0).x), scaled)
   }
 
   /** Divisors of the rotary frequencies, [D / 2]. */

@@ -10,13 +10,13 @@ import {
 } from '../../ffi/index.ts'
 import type { GatherRequest, HeadScores } from '../executor.ts'
 import { rowsOf, sliceOf } from '../ops/places.ts'
-import type { PackedHead, Work } from '../weights.ts'
+import type { PackedTables, Work } from '../weights.ts'
 import { mergeTop } from '../top-k.ts'
 import type { HeadSlots } from './plan.ts'
 
 export interface NativeHead extends KernelCall {
   readonly work: Work
-  readonly head: PackedHead
+  readonly head: PackedTables
   readonly slots: HeadSlots
   /** [C, R]. */
   readonly hidden: Slot

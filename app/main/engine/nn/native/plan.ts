@@ -68,7 +68,6 @@ export interface HeadSlots {
 export interface NativePlan {
   readonly T: number
   readonly R: number
-  readonly tokens: Slot // i32 [T]
   readonly layers: readonly LayerSlots[]
   readonly views: readonly View[]
   readonly final: Slot // [C, T]
@@ -114,7 +113,6 @@ export function planNative(arena: Arena, request: NativePlanRequest): NativePlan
   return {
     T,
     R,
-    tokens: arena.plan([T], 'i32'),
     layers,
     views: planViews(arena, request),
     final: at(info.layers),
