@@ -8,6 +8,8 @@
 #define STORE(p, v) _mm256_storeu_ps(p, v)
 #define ZERO() _mm256_setzero_ps()
 #define SPREAD_FLOAT(p) _mm256_broadcast_ss(p)
+#define MAXIMUM(a, b) _mm256_max_ps(a, b)
+#define MINIMUM(a, b) _mm256_min_ps(a, b)
 #define FUSED(sum, w, x) _mm256_fmadd_ps(w, x, sum)
 #include "kernels.h"
 

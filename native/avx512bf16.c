@@ -4,7 +4,7 @@
 #include "avx512.h"
 #include "bf16-row.h"
 
-#define OWN_ELEMENT
+#define ROUNDED
 #define BF16_VECTOR __m512i
 #define LOAD_BF16(p) _mm512_loadu_si512(p)
 #define SPREAD_BF16(p) _mm512_set1_epi32((int)*(p))

@@ -8,6 +8,8 @@
 #define STORE(p, v) vst1q_f32(p, v)
 #define ZERO() vdupq_n_f32(0)
 #define SPREAD_FLOAT(p) vld1q_dup_f32(p)
+#define MAXIMUM(a, b) vmaxq_f32(a, b)
+#define MINIMUM(a, b) vminq_f32(a, b)
 #define FUSED(sum, w, x) vfmaq_f32(sum, w, x)
 #include "kernels.h"
 

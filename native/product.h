@@ -1,39 +1,64 @@
-// The packed product for one element type; included by kernels.h once per type, with these names defined:
-// NAME(x), ELEMENT (stored), STEP (columns multiplied at once), PAIRED (STEP inputs), WEIGHTS (a vector of STEP
-// columns of VECTOR_FLOATS rows), LOAD_WEIGHTS, SPREAD, MULTIPLY_ADD, CONVERT, CONVERT_ROW, TILE_ROWS (tokens of a
-// tile), K_MULTIPLE (columns are padded to a multiple of it); with OWN_TILES tile, anyTile and packInputs exist.
+// The packed product of one element type. The instruction set's file has defined the vectors (see avx2.c), and
+// kernels.h: ELEMENT (stored), STEP (columns multiplied at once), PAIRED (STEP inputs), WEIGHTS (a vector of STEP
+// columns of VECTOR_FLOATS rows), LOAD_WEIGHTS, SPREAD, MULTIPLY_ADD, TILE_ROWS (tokens of a tile), K_MULTIPLE
+// (columns are padded to a multiple of it), convert, convertRow.
+//
+// A matrix of N rows and K columns is packed in panels of `panelRows` rows. A panel holds its rows side by side for
+// each step of K, so that one vector load feeds as many results. Rows past N and columns past K are zero.
+// A result's additions always happen in the same order, whichever thread computes it.
 
-#ifndef OWN_TILES
-struct NAME(tile) {
-  const ELEMENT *w; // one panel
-  const PAIRED *x;  // [steps][xStride]
-  int64_t xStride, steps;
-  float *y; // [tokens][yStride]
-  int64_t yStride, width;
-  int add;
+// A product y[t][n] = init[t][n] + Σ_f Σ_k panels_f[n][k] · x_f[t][k]; inputs are packed too.
+struct factor {
+  const ELEMENT *panels;
+  int64_t panelStride; // elements
+  const PAIRED *x;
+  int64_t steps;
 };
 
+struct tile {
+  struct factor factors[2];
+  int count;
+  int64_t xStride;
+  float *y; // [tokens][yStride]
+  int64_t yStride, width;
+  const float *init; // NULL = zero
+  int64_t initStride;
+};
+
+INLINE int64_t paddedColumns(int64_t k) { return ceilDivide(k, K_MULTIPLE) * K_MULTIPLE; }
+INLINE int64_t stepsOf(int64_t k) { return paddedColumns(k) / STEP; }
+INLINE int64_t panelElements(int64_t k) { return panelRows * paddedColumns(k); }
+// Bytes of `rows` packed inputs of k columns.
+INLINE int64_t inputBytes(int64_t rows, int64_t k) {
+  return ceilDivide(rows, 16) * 16 * stepsOf(k) * (int64_t)sizeof(PAIRED);
+}
+
+#ifdef OWN_TILES_FILE
+#include OWN_TILES_FILE
+#else
 // `tokens` × two vectors of results stay in registers; both counts are constants where this is inlined.
-INLINE void NAME(tileOf)(const struct NAME(tile) * t, float *y, int64_t yStride, const int tokens, const int vectors) {
+INLINE void tileOf(const struct tile *t, float *y, int64_t yStride, const int tokens, const int vectors) {
   VECTOR sum[TILE_TOKENS][2];
 #pragma GCC unroll 16
   for (int i = 0; i < tokens; i++)
 #pragma GCC unroll 2
     for (int v = 0; v < vectors; v++)
-      sum[i][v] = t->add ? LOAD(y + i * yStride + v * VECTOR_FLOATS) : ZERO();
-  const ELEMENT *w = t->w;
-  const PAIRED *x = t->x;
-  for (int64_t s = 0; s < t->steps; s++) {
-    const WEIGHTS w0 = LOAD_WEIGHTS(w);
-    const WEIGHTS w1 = vectors > 1 ? LOAD_WEIGHTS(w + VECTOR_FLOATS * STEP) : w0;
+      sum[i][v] = t->init == NULL ? ZERO() : LOAD(t->init + i * t->initStride + v * VECTOR_FLOATS);
+  for (int f = 0; f < t->count; f++) {
+    const ELEMENT *w = t->factors[f].panels;
+    const PAIRED *x = t->factors[f].x;
+    for (int64_t s = 0; s < t->factors[f].steps; s++) {
+      const WEIGHTS w0 = LOAD_WEIGHTS(w);
+      const WEIGHTS w1 = vectors > 1 ? LOAD_WEIGHTS(w + VECTOR_FLOATS * STEP) : w0;
 #pragma GCC unroll 16
-    for (int i = 0; i < tokens; i++) {
-      const WEIGHTS spread = SPREAD(x + i);
-      sum[i][0] = MULTIPLY_ADD(sum[i][0], w0, spread);
-      if (vectors > 1) sum[i][1] = MULTIPLY_ADD(sum[i][1], w1, spread);
+      for (int i = 0; i < tokens; i++) {
+        const WEIGHTS spread = SPREAD(x + i);
+        sum[i][0] = MULTIPLY_ADD(sum[i][0], w0, spread);
+        if (vectors > 1) sum[i][1] = MULTIPLY_ADD(sum[i][1], w1, spread);
+      }
+      w += panelRows * STEP;
+      x += t->xStride;
     }
-    w += panelRows * STEP;
-    x += t->xStride;
   }
 #pragma GCC unroll 16
   for (int i = 0; i < tokens; i++)
@@ -41,12 +66,12 @@ INLINE void NAME(tileOf)(const struct NAME(tile) * t, float *y, int64_t yStride,
     for (int v = 0; v < vectors; v++) STORE(y + i * yStride + v * VECTOR_FLOATS, sum[i][v]);
 }
 
-static void NAME(smallTile)(const struct NAME(tile) * t, float *y, int64_t yStride, int64_t tokens) {
+static void smallTile(const struct tile *t, float *y, int64_t yStride, int64_t tokens) {
   const int wide = t->width > VECTOR_FLOATS;
-#define CASE(count)                                            \
-  case count:                                                  \
-    if (wide) NAME(tileOf)(t, y, yStride, count, 2);           \
-    else NAME(tileOf)(t, y, yStride, count, 1);                \
+#define CASE(count)                                  \
+  case count:                                        \
+    if (wide) tileOf(t, y, yStride, count, 2);       \
+    else tileOf(t, y, yStride, count, 1);            \
     return;
   switch (tokens) {
     CASE(1) CASE(2) CASE(3) CASE(4) CASE(5)
@@ -58,97 +83,145 @@ static void NAME(smallTile)(const struct NAME(tile) * t, float *y, int64_t yStri
 #undef CASE
 }
 
-// Results at the matrix's last rows go through a buffer, so that nothing is written past them.
-static void NAME(anyTile)(const struct NAME(tile) * t, int64_t tokens) {
-  if (t->width == panelRows || t->width == VECTOR_FLOATS) {
-    NAME(smallTile)(t, t->y, t->yStride, tokens);
-    return;
-  }
-  float buffer[TILE_TOKENS * panelRows];
-  memset(buffer, 0, sizeof buffer);
-  const size_t bytes = (size_t)t->width * sizeof(float);
-  for (int64_t i = 0; t->add && i < tokens; i++) memcpy(buffer + i * panelRows, t->y + i * t->yStride, bytes);
-  NAME(smallTile)(t, buffer, panelRows, tokens);
-  for (int64_t i = 0; i < tokens; i++) memcpy(t->y + i * t->yStride, buffer + i * panelRows, bytes);
+INLINE int fitsVectors(int64_t width, int64_t tokens) {
+  (void)tokens;
+  return width == panelRows || width == VECTOR_FLOATS;
 }
 
-// Inputs [first, first + count) of tokens in tiles, each [step][token of the tile].
-static void NAME(packInputs)(const struct product *c, int64_t first, int64_t count, int64_t k0, int64_t columns) {
-  const int64_t steps = ceilDivide(columns, STEP);
-  PAIRED *to = (PAIRED *)c->scratch;
-  PAIRED row[blockBytes / sizeof(PAIRED)];
-  for (int64_t t = 0; t < count; t += TILE_TOKENS) {
-    const int64_t tokens = smaller(TILE_TOKENS, count - t);
+// Inputs in tiles, each [step][token of the tile].
+static void packInputs(PAIRED *to, const char *from, int64_t stride, int64_t rows, int64_t columns) {
+  enum { piece = blockBytes / sizeof(PAIRED) };
+  const int64_t steps = stepsOf(columns);
+  PAIRED row[piece];
+  for (int64_t t = 0; t < rows; t += TILE_TOKENS) {
+    const int64_t tokens = smaller(TILE_TOKENS, rows - t);
     for (int64_t i = 0; i < tokens; i++) {
-      const float *from = (const float *)(c->x + (size_t)(first + t + i) * c->xStride) + k0;
-      row[steps - 1] = 0;
-      CONVERT_ROW(row, from, columns, c->lowInputs);
-      for (int64_t s = 0; s < steps; s++) to[s * tokens + i] = row[s];
+      const float *const values = (const float *)(from + (t + i) * stride);
+      // The head packs hidden states of any width.
+      for (int64_t first = 0; first < steps; first += piece) {
+        const int64_t count = smaller(piece, steps - first), column = first * STEP;
+        row[count - 1] = 0;
+        convertRow((ELEMENT *)row, values + column, smaller(count * STEP, columns - column));
+        for (int64_t s = 0; s < count; s++) to[(first + s) * tokens + i] = row[s];
+      }
     }
+    to += steps * tokens;
+  }
+}
+
+// The same of a transposed matrix: `columns` rows of memory, each holding one number of every input.
+static void packInputsTransposed(PAIRED *to, const char *from, int64_t stride, int64_t rows, int64_t columns) {
+  const int64_t steps = stepsOf(columns);
+  for (int64_t t = 0; t < rows; t += TILE_TOKENS) {
+    const int64_t tokens = smaller(TILE_TOKENS, rows - t);
+    for (int64_t s = 0; s < steps; s++)
+      for (int64_t i = 0; i < tokens; i++) {
+        ELEMENT *place = (ELEMENT *)(to + s * tokens + i);
+        for (int64_t e = 0; e < STEP; e++) {
+          const int64_t column = s * STEP + e;
+          place[e] = column < columns ? convert(((const float *)(from + column * stride))[t + i]) : (ELEMENT)0;
+        }
+      }
     to += steps * tokens;
   }
 }
 #endif
 
-INLINE int64_t NAME(padded)(int64_t k) { return ceilDivide(k, K_MULTIPLE) * K_MULTIPLE; }
+// Results at the matrix's last rows go through a buffer, so that nothing is written past them.
+static void anyTile(const struct tile *t, int64_t tokens) {
+  if (fitsVectors(t->width, tokens)) {
+    smallTile(t, t->y, t->yStride, tokens);
+    return;
+  }
+  float buffer[TILE_ROWS * panelRows];
+  memset(buffer, 0, sizeof buffer);
+  struct tile inner = *t;
+  const size_t bytes = (size_t)t->width * sizeof(float);
+  if (t->init != NULL) {
+    for (int64_t i = 0; i < tokens; i++) memcpy(buffer + i * panelRows, t->init + i * t->initStride, bytes);
+    inner.init = buffer;
+    inner.initStride = panelRows;
+  }
+  smallTile(&inner, buffer, panelRows, tokens);
+  for (int64_t i = 0; i < tokens; i++) memcpy(t->y + i * t->yStride, buffer + i * panelRows, bytes);
+}
 
-// Threads take equal parts of the (block of tokens, panel) pairs; what a pair computes depends on nothing else.
-MAYBE_UNUSED static void NAME(product)(const struct product *c, int ith, int nth) {
-  const int64_t panels = ceilDivide(c->n, panelRows), blocks = ceilDivide(c->tokens, blockTokens);
-  const int64_t kPadded = NAME(padded)(c->k), columns = blockBytes / (int64_t)sizeof(ELEMENT);
-  const int64_t end = panels * blocks * (ith + 1) / nth;
-  const int64_t yStride = (int64_t)(c->yStride / sizeof(float));
-  int64_t at = panels * blocks * ith / nth;
-  while (at < end) {
-    const int64_t firstPanel = at % panels, lastPanel = smaller(panels, firstPanel + end - at);
-    const int64_t first = at / panels * blockTokens, count = smaller(blockTokens, c->tokens - first);
-    for (int64_t k0 = 0; k0 < c->k; k0 += columns) {
-      const int64_t steps = NAME(padded)(smaller(columns, c->k - k0)) / STEP;
-      NAME(packInputs)(c, first, count, k0, smaller(columns, c->k - k0));
-      for (int64_t p = firstPanel; p < lastPanel; p++) {
-        for (int64_t t = 0; t < count; t += TILE_ROWS) {
-          const int64_t tokens = smaller(TILE_ROWS, count - t);
-          const struct NAME(tile) tile = {
-              .w = (const ELEMENT *)c->panels + p * panelRows * kPadded + k0 * panelRows,
-              .x = (const PAIRED *)c->scratch + t * steps, .xStride = tokens, .steps = steps,
-              .y = (float *)(c->y + (size_t)(first + t) * c->yStride) + p * panelRows, .yStride = yStride,
-              .width = smaller(panelRows, c->n - p * panelRows), .add = c->add || k0 > 0};
-          NAME(anyTile)(&tile, tokens);
-        }
+struct block {
+  struct factor factors[2];
+  int count;
+  int64_t rows, n; // inputs, results of each
+  int64_t firstPanel, lastPanel;
+  float *y;
+  int64_t yStride;
+  const float *init;
+  int64_t initStride;
+};
+
+static void multiply(const struct block *b) {
+  for (int64_t p = b->firstPanel; p < b->lastPanel; p++) {
+    for (int64_t t = 0; t < b->rows; t += TILE_ROWS) {
+      const int64_t tokens = smaller(TILE_ROWS, b->rows - t);
+      struct tile tile = {
+          .count = b->count, .xStride = tokens, .y = b->y + t * b->yStride + p * panelRows, .yStride = b->yStride,
+          .width = smaller(panelRows, b->n - p * panelRows), .initStride = b->initStride,
+          .init = b->init == NULL ? NULL : b->init + t * b->initStride + p * panelRows};
+      for (int f = 0; f < b->count; f++) {
+        tile.factors[f] = b->factors[f];
+        tile.factors[f].panels += p * b->factors[f].panelStride;
+        tile.factors[f].x += t * b->factors[f].steps;
       }
+      anyTile(&tile, tokens);
     }
-    at += lastPanel - firstPanel;
   }
 }
 
-MAYBE_UNUSED static int64_t NAME(packedBytes)(int64_t n, int64_t k) {
-  return ceilDivide(n, panelRows) * panelRows * NAME(padded)(k) * (int64_t)sizeof(ELEMENT);
+INLINE void multiplyAll(struct block b) {
+  b.firstPanel = 0;
+  b.lastPanel = ceilDivide(b.n, panelRows);
+  multiply(&b);
 }
 
-INLINE ELEMENT *NAME(place)(ELEMENT *panels, int64_t row, int64_t kPadded) {
+INLINE ELEMENT *placeInPanels(ELEMENT *panels, int64_t row, int64_t kPadded) {
   return panels + row / panelRows * panelRows * kPadded + row % panelRows * STEP;
 }
 
-MAYBE_UNUSED static void NAME(pack)(void *panels, const float *rows, int64_t n, int64_t k, int64_t first, int64_t count, int low) {
-  const int64_t kPadded = NAME(padded)(k);
+// Packs rows [first, first + count) of a matrix [n, k]; `stride` in bytes.
+static void packPanels(ELEMENT *panels, const char *rows, int64_t stride, int64_t n, int64_t k, int64_t first, int64_t count) {
+  const int64_t kPadded = paddedColumns(k);
   // The last call also clears the rows that fill the last panel.
   const int64_t end = first + count == n ? ceilDivide(n, panelRows) * panelRows : first + count;
+  ELEMENT values[256];
   for (int64_t row = first; row < end; row++) {
-    ELEMENT *to = NAME(place)(panels, row, kPadded);
-    for (int64_t i = 0; i < kPadded; i++)
-      to[i / STEP * panelRows * STEP + i % STEP] =
-          row < n && i < k ? CONVERT(rows[(row - first) * k + i], low) : (ELEMENT)0;
+    ELEMENT *to = placeInPanels(panels, row, kPadded);
+    const float *from = (const float *)(rows + (row - first) * stride);
+    for (int64_t i = 0; i < kPadded; i += 256) {
+      const int64_t all = smaller(256, kPadded - i), filled = row < n ? smaller(256, k - i) : 0;
+      if (filled < all) memset(values, 0, sizeof values);
+      if (filled > 0) convertRow(values, from + i, filled);
+      for (int64_t c = 0; c < all; c += STEP, to += panelRows * STEP) memcpy(to, values + c, STEP * sizeof(ELEMENT));
+    }
   }
 }
 
-MAYBE_UNUSED static void NAME(transpose)(void *to, const void *from, int64_t n, int64_t k, int64_t first, int64_t count) {
-  const int64_t nPadded = NAME(padded)(n), kPadded = NAME(padded)(k);
-  for (int64_t row = first * panelRows; row < (first + count) * panelRows; row++) {
-    ELEMENT *target = NAME(place)(to, row, nPadded);
-    for (int64_t i = 0; i < nPadded; i++) {
-      const ELEMENT *source = NAME(place)((ELEMENT *)from, i, kPadded);
-      target[i / STEP * panelRows * STEP + i % STEP] =
-          row < k && i < n ? source[row / STEP * panelRows * STEP + row % STEP] : (ELEMENT)0;
-    }
+// One panel of a transposed matrix: `columns` rows of memory, each with a number of all `width` rows of the panel.
+static void packPanelTransposed(ELEMENT *to, const char *from, int64_t stride, int64_t width, int64_t columns) {
+  const int64_t padded = paddedColumns(columns);
+#if STEP == 1
+  for (int64_t c = 0; c < padded; c++, to += panelRows) {
+    const int64_t filled = c < columns ? width : 0;
+    if (filled > 0) memcpy(to, from + c * stride, (size_t)filled * sizeof(float));
+    if (filled < panelRows) memset(to + filled, 0, (size_t)(panelRows - filled) * sizeof(float));
   }
+#else
+  ELEMENT pair[2][panelRows];
+  for (int64_t c = 0; c < padded; c += 2, to += 2 * panelRows) {
+    for (int64_t e = 0; e < 2; e++) {
+      const int64_t filled = c + e < columns ? width : 0;
+      if (filled < panelRows) memset(pair[e], 0, sizeof pair[e]);
+      if (filled > 0) convertRow(pair[e], (const float *)(from + (c + e) * stride), filled);
+    }
+    uint32_t *both = (uint32_t *)to;
+    for (int64_t i = 0; i < panelRows; i++) both[i] = pair[0][i] | (uint32_t)pair[1][i] << 16;
+  }
+#endif
 }

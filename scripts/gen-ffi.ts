@@ -18,7 +18,8 @@ const wanted = {
   base: `ggml_version ggml_commit ggml_log_set ggml_init ggml_free ggml_tensor_overhead
     ggml_graph_overhead_custom ggml_new_graph_custom ggml_graph_add_node ggml_build_forward_expand ggml_new_tensor_4d ggml_set_output
     ggml_get_type_traits
-    ggml_add ggml_add_inplace ggml_sub ggml_mul ggml_scale ggml_sum_rows ggml_argmax ggml_get_rows
+    ggml_add ggml_add_inplace ggml_sub ggml_mul ggml_scale ggml_scale_bias ggml_sum_rows ggml_argmax
+    ggml_get_rows ggml_arange ggml_repeat_4d ggml_step ggml_log ggml_tanh
     ggml_mul_mat ggml_out_prod ggml_rms_norm ggml_rms_norm_back ggml_silu ggml_silu_back ggml_swiglu_split
     ggml_soft_max_ext ggml_soft_max_ext_back ggml_diag_mask_inf_inplace ggml_rope_ext ggml_rope_ext_back
     ggml_cpy ggml_cont ggml_permute ggml_reshape_4d ggml_view_4d ggml_custom_4d
@@ -36,6 +37,7 @@ const constants = [
   'GGML_STATUS_SUCCESS',
   'GGML_BACKEND_DEVICE_TYPE_CPU',
   'GGML_ROPE_TYPE_NORMAL',
+  'GGML_ROPE_TYPE_NEOX',
 ]
 
 interface Prototype {

@@ -163,7 +163,7 @@ export function createReferenceModel(options: { readonly vocabulary: number }): 
   const divergence = (base: readonly number[], now: readonly number[]) =>
     base.reduce((sum, value, id) => sum + Math.exp(value) * (value - (now[id] ?? 0)), 0)
 
-  return {
+  const model: ReferenceModel = {
     calls,
     info,
     createAdapter: ({ rank, alpha, seed }) => ({
@@ -180,6 +180,9 @@ export function createReferenceModel(options: { readonly vocabulary: number }): 
         },
       ],
     }),
+    memoryPlan: () => {
+      throw new Error('the reference model has no memory plan')
+    },
     readAdapter: readReferenceAdapter,
     createGradients: (adapter) => ({
       tensors: adapter.tensors.map(({ a, b }) => ({
@@ -187,6 +190,8 @@ export function createReferenceModel(options: { readonly vocabulary: number }): 
         b: new Float32Array(b.length),
       })),
     }),
+    scoreAll: (requests) => inOrder(requests, (request) => model.score(request)),
+    backwardAll: (requests) => inOrder(requests, (request) => model.backward(request)),
     async score(request: ScoreRequest) {
       count('score')
       const positions = await forward(request)
@@ -244,6 +249,16 @@ export function createReferenceModel(options: { readonly vocabulary: number }): 
     },
     [Symbol.asyncDispose]: () => Promise.resolve(),
   }
+  return model
+}
+
+async function inOrder<Request, Result>(
+  requests: readonly Request[],
+  run: (request: Request) => Promise<Result>,
+): Promise<Result[]> {
+  const results: Result[] = []
+  for (const request of requests) results.push(await run(request))
+  return results
 }
 
 /** The reference model's own file: JSON, exact for 32-bit floats. */

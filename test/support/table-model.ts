@@ -9,30 +9,29 @@ export function createTableModel(options: {
   readonly logits: ReadonlyMap<number, readonly number[]>
 }): EngineModel {
   const { vocabulary } = options
-  return {
-    ...createReferenceModel({ vocabulary }),
-    score: (request: ScoreRequest) => {
-      const logits = options.logits.get(request.tokens[0] ?? -1)
-      if (logits === undefined) throw new Error(`no table for prompt ${request.tokens[0]}`)
-      const rows = logProbRows(logits, { vocabulary, temperature: request.temperature })
-      const at = (t: number, id: number) => rows[t]?.[id] ?? NaN
-      const { gatherIds = new Int32Array(), topK = 0 } = request
-      const columns = gatherIds.length / rows.length
-      const top = rows.flatMap((row) =>
-        row
-          .map((_, id) => id)
-          .sort((x, y) => (row[y] ?? 0) - (row[x] ?? 0) || x - y)
-          .slice(0, topK),
-      )
-      const sampled = request.tokens.slice(request.responseStart)
-      return Promise.resolve({
-        sampled: Float32Array.from(sampled, (id, t) => at(t, id)),
-        gathered: Float32Array.from(gatherIds, (id, i) => at(Math.floor(i / columns), id)),
-        topIds: Int32Array.from(top),
-        topLogProbs: Float32Array.from(top, (id, i) => at(Math.floor(i / topK), id)),
-      })
-    },
+  const score: EngineModel['score'] = (request: ScoreRequest) => {
+    const logits = options.logits.get(request.tokens[0] ?? -1)
+    if (logits === undefined) throw new Error(`no table for prompt ${request.tokens[0]}`)
+    const rows = logProbRows(logits, { vocabulary, temperature: request.temperature })
+    const at = (t: number, id: number) => rows[t]?.[id] ?? NaN
+    const { gatherIds = new Int32Array(), topK = 0 } = request
+    const columns = gatherIds.length / rows.length
+    const top = rows.flatMap((row) =>
+      row
+        .map((_, id) => id)
+        .sort((x, y) => (row[y] ?? 0) - (row[x] ?? 0) || x - y)
+        .slice(0, topK),
+    )
+    const sampled = request.tokens.slice(request.responseStart)
+    return Promise.resolve({
+      sampled: Float32Array.from(sampled, (id, t) => at(t, id)),
+      gathered: Float32Array.from(gatherIds, (id, i) => at(Math.floor(i / columns), id)),
+      topIds: Int32Array.from(top),
+      topLogProbs: Float32Array.from(top, (id, i) => at(Math.floor(i / topK), id)),
+    })
   }
+  const scoreAll = (requests: readonly ScoreRequest[]) => Promise.all(requests.map(score))
+  return { ...createReferenceModel({ vocabulary }), score, scoreAll }
 }
 
 /** Rows of log-softmax(logits / T), [R][V]. */

@@ -5,11 +5,12 @@ import { openKernels, type OpenedKernels } from './kernels/open.ts'
 import { LlamaModel } from './nn/model.ts'
 import type { Engine, EngineModel, EngineOptions } from './types.ts'
 
-/** Room for the values of 640 tokens of the 135M model. */
-const defaultKeptBytes = 448 * 2 ** 20
+/** Room for the values of 1,000 tokens of the 135M model. */
+const mostKeptBytes = 768 * 2 ** 20
 
 export async function openEngine(options: EngineOptions): Promise<Engine> {
-  const { libraryDir, keptBytes = defaultKeptBytes } = options
+  const { libraryDir, availableBytes = () => process.availableMemory() } = options
+  const keptBytes = options.keptBytes ?? Math.min(mostKeptBytes, availableBytes() / 4)
   const runtime = new Runtime({ libraryDir, threads: options.threads })
   const opened = await openFor(runtime, options)
   const kernels = opened.kind === 'native' ? opened.kernels : null
@@ -28,7 +29,14 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
     },
     async loadModel(path): Promise<EngineModel> {
       const onDispose = (model: LlamaModel): void => void models.delete(model)
-      const host = { runtime, kernels, threads: () => threads, keptBytes, onDispose }
+      const host = {
+        runtime,
+        kernels,
+        threads: () => threads,
+        keptBytes,
+        availableBytes,
+        onDispose,
+      }
       const model = new LlamaModel(host, path)
       models.add(model)
       return model
@@ -36,7 +44,6 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
     liveHandles: () => runtime.counter.alive,
     async [Symbol.asyncDispose]() {
       for (const model of models) await model[Symbol.asyncDispose]()
-      kernels?.[Symbol.dispose]()
       runtime[Symbol.dispose]()
     },
   }

@@ -101,6 +101,12 @@ export interface BackwardRequest extends SequenceRequest {
   readonly gradients: AdapterGradients
 }
 
+export interface BackwardResult {
+  readonly loss: number
+  /** The gathered log-probabilities, [R, M]. */
+  readonly gathered: Float32Array
+}
+
 export interface KlRequest extends SequenceRequest {
   /** The base model's final hidden states at the response positions, [R, C], from `hidden`. */
   readonly baseHidden: Float32Array
@@ -125,18 +131,42 @@ export interface EngineModel extends AsyncDisposable {
   /** Reads a GGUF LoRA and checks base architecture, names, ranks, shapes and finite values. */
   readAdapter(path: string): Promise<Adapter>
   createGradients(adapter: Adapter): AdapterGradients
+  /** What training on a sequence of `tokens`, the last `responseTokens` of them answered, needs at a rank. */
+  memoryPlan(request: {
+    readonly tokens: number
+    readonly responseTokens: number
+    readonly rank: number
+  }): MemoryPlan
   /** Log-probabilities at the response positions, no gradient. */
   score(request: ScoreRequest): Promise<Score>
+  /**
+   * The same of several, in order. On our kernels neighbours with one adapter and temperature share passes, and what
+   * their prompts begin with is computed once.
+   */
+  scoreAll(requests: readonly ScoreRequest[]): Promise<Score[]>
   /** Final hidden states at the response positions, [R, C]. */
   hidden(request: SequenceRequest): Promise<Float32Array>
-  /** One forward and one backward pass; returns the loss and the gathered log-probabilities [R, M]. */
-  backward(
-    request: BackwardRequest,
-  ): Promise<{ readonly loss: number; readonly gathered: Float32Array }>
+  /** One forward and one backward pass. */
+  backward(request: BackwardRequest): Promise<BackwardResult>
+  /** The same of several, in order; on our kernels short neighbours share a pass. */
+  backwardAll(requests: readonly BackwardRequest[]): Promise<BackwardResult[]>
   /** KL(base ‖ θ) per response position, nats, exact over the vocabulary, [R]. */
   kl(request: KlRequest): Promise<Float32Array>
   /** Adds weight · d mean_t KL(base ‖ θ); returns the mean KL before the weight. */
   klBackward(request: KlBackwardRequest): Promise<{ readonly kl: number }>
+}
+
+/** What a call needs, before anything is allocated. */
+export interface MemoryPlan {
+  readonly parts: readonly { readonly name: string; readonly bytes: number }[]
+  /** Sum of the parts. */
+  readonly totalBytes: number
+  /** Of that, what is not allocated yet. */
+  readonly neededBytes: number
+  readonly availableBytes: number
+  readonly fits: boolean
+  /** Layers' values are computed again in backward instead of kept. */
+  readonly recomputes: boolean
 }
 
 export interface EngineOptions {
@@ -145,12 +175,16 @@ export interface EngineOptions {
   readonly threads: number
   /**
    * Most memory for values kept between forward and backward; a longer sequence computes them again, layer by
-   * layer, which costs a third more work. Default 448 MiB: 640 tokens of the 135M model.
+   * layer, which costs a third more work. Default: 768 MiB (1,000 tokens of the 135M model) or a quarter of what is
+   * free, and nothing where even that does not fit.
    */
   readonly keptBytes?: number
+  /** Bytes that may still be allocated, asked before each allocation; default: what the system has free. */
+  readonly availableBytes?: () => number
   /**
    * `f32` (default) = the reference on ggml. `native` = our own compiled kernels, whose products may round their
-   * factors to bf16; where none can be compiled or run, the same as `f32`, with the reason in `backend`.
+   * factors to bf16 (0.013 nat on the default model); where none can be compiled or run, the same as `f32`, with the
+   * reason in `backend`.
    */
   readonly precision?: 'f32' | 'native'
   /** Where compiled kernels are kept; default: Hone's folder in the user's cache. */

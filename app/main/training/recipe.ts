@@ -113,19 +113,9 @@ export async function runRecipe(run: Run): Promise<RunReport> {
     }
     let loss = 0
 
-    for (const { tokens: sequence, responseStart, targets, item } of entries) {
-      const settings = lossSettings(config, entries.length)
-      const { gathered } = await model.backward({
-        tokens: sequence,
-        responseStart,
-        temperature: item.temperature,
-        adapter,
-        gatherIds: targets.gatherIds,
-        loss: (logProbs) => sampleLoss(logProbs, targets, settings),
-        gradients,
-        yieldPoint,
-      })
-      const result = sampleLoss(gathered, targets, settings)
+    const settings = lossSettings(config, entries.length)
+    const results = await backwardOf(entries, { run, settings, gradients })
+    for (const result of results) {
       loss += result.loss
       if (result.stats.rl !== null) parts.rl.push(result.stats.rl)
       if (result.stats.opd !== null) parts.opd.push(result.stats.opd)
@@ -188,6 +178,29 @@ export async function runRecipe(run: Run): Promise<RunReport> {
   return report('trained', null)
 }
 
+/** Adds the gradients of all entries' losses; returns each loss with its parts. */
+async function backwardOf(
+  entries: readonly PreparedItem[],
+  at: {
+    readonly run: Run
+    readonly settings: ReturnType<typeof lossSettings>
+    readonly gradients: AdapterGradients
+  },
+) {
+  const { run, settings, gradients } = at
+  const { model, adapter, yieldPoint } = run
+  const requests = entries.map(({ tokens, responseStart, targets, item }) => ({
+    ...{ tokens, responseStart, temperature: item.temperature, adapter, gradients, yieldPoint },
+    gatherIds: targets.gatherIds,
+    loss: (logProbs: Float32Array) => sampleLoss(logProbs, targets, settings),
+  }))
+  const results = await model.backwardAll(requests)
+  return entries.flatMap(({ targets }, index) => {
+    const gathered = results[index]?.gathered
+    return gathered === undefined ? [] : [sampleLoss(gathered, targets, settings)]
+  })
+}
+
 /** a and b of every pair. */
 function numbersOf({ tensors }: AdapterGradients): Float32Array[] {
   return tensors.flatMap(({ a, b }) => [a, b])
@@ -230,13 +243,13 @@ function chooseHeldOut(prepared: readonly PreparedItem[], run: Run): PreparedIte
 }
 
 async function heldOutLoss(heldOut: readonly PreparedItem[], run: Run): Promise<number> {
-  const losses: number[] = []
-  for (const { tokens, responseStart } of heldOut) {
-    const { model, adapter, yieldPoint } = run
-    const request = { tokens, responseStart, temperature: 1, adapter, yieldPoint }
-    const { sampled } = await model.score(request)
-    losses.push(-sampled.reduce((sum, value) => sum + value, 0) / sampled.length)
-  }
+  const { model, adapter, yieldPoint } = run
+  const requests = heldOut.map(({ tokens, responseStart }) => {
+    return { tokens, responseStart, temperature: 1, adapter, yieldPoint }
+  })
+  const losses = (await model.scoreAll(requests)).map(
+    ({ sampled }) => -sampled.reduce((sum, value) => sum + value, 0) / sampled.length,
+  )
   return mean(losses) ?? Infinity
 }
 

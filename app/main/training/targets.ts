@@ -135,19 +135,19 @@ async function scoreTeachers(
   item: BatchItem,
   options: TargetOptions & { readonly student: TopTokens },
 ): Promise<HintView[]> {
-  const views: HintView[] = []
-  for (const hint of item.hints) {
-    const score = await options.model.score({
-      ...sequenceOf(item, hint.promptIds),
-      adapter: options.config.teacher === 'active' ? options.adapter : null,
-      topK: options.config.topK,
-      gatherIds: Int32Array.from(options.student.ids),
-      ...common(item, options),
-    })
-    const { hintId, text } = hint
-    views.push({ hintId, text, top: topTokens(score), atStudent: score.gathered })
-  }
-  return views
+  const requests = item.hints.map((hint) => ({
+    ...sequenceOf(item, hint.promptIds),
+    adapter: options.config.teacher === 'active' ? options.adapter : null,
+    topK: options.config.topK,
+    gatherIds: Int32Array.from(options.student.ids),
+    ...common(item, options),
+  }))
+  const scores = await options.model.scoreAll(requests)
+  return item.hints.flatMap(({ hintId, text }, index) => {
+    const score = scores[index]
+    if (score === undefined) return []
+    return [{ hintId, text, top: topTokens(score), atStudent: score.gathered }]
+  })
 }
 
 /** ℓ_old at the support's ids, [R, M]; another pass only where the support leaves the student's own top-K. */

@@ -4,7 +4,11 @@ import {
   type GgufEntry,
   type GgufWriteTensor,
 } from '../../../app/main/engine/gguf/writer.ts'
-import { projectionName, projections, projectionShape } from '../../../app/main/engine/nn/config.ts'
+import {
+  projectionName,
+  projections,
+  projectionShape,
+} from '../../../app/main/engine/nn/tensors.ts'
 import type { ModelInfo } from '../../../app/main/engine/types.ts'
 
 /** The smallest model that has everything: grouped heads, an untied head, two layers. */

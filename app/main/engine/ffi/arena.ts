@@ -1,15 +1,21 @@
-// Bump allocator over one native buffer that is kept between calls. Slots are planned first, then `commit`
-// makes sure the buffer holds them all; a call that needs more replaces the buffer.
-import { AppError } from '../../../shared/errors.ts'
+// Bump allocator over one native buffer that is kept between calls. Slots are planned first, which costs nothing,
+// then `commit` makes sure the buffer holds them all; a call that needs more replaces the buffer.
 import type { NativeBuffer, Runtime, Slot } from './runtime.ts'
 import type { Scope } from './scope.ts'
 import { byteLength, shapeOf, type ElementType, type Shape } from './tensor.ts'
+
+/** Slots that serve one purpose. */
+export interface ArenaPart {
+  readonly name: string
+  readonly bytes: number
+}
 
 export class Arena implements Disposable {
   readonly #runtime: Runtime
   #scope: Scope
   #buffer: NativeBuffer | null = null
   #used = 0
+  #starts: { readonly name: string; readonly at: number }[] = []
 
   constructor(runtime: Runtime) {
     this.#runtime = runtime
@@ -19,6 +25,32 @@ export class Arena implements Disposable {
   /** Forgets all slots; their memory is reused. */
   reset(): void {
     this.#used = 0
+    this.#starts = []
+  }
+
+  /** Names what is planned from here on. */
+  section(name: string): void {
+    this.#starts.push({ name, at: this.#used })
+  }
+
+  /** Bytes of each named section, those of one name together. */
+  parts(): ArenaPart[] {
+    const bytes = new Map<string, number>()
+    this.#starts.forEach(({ name, at }, i) => {
+      const end = this.#starts[i + 1]?.at ?? this.#used
+      bytes.set(name, (bytes.get(name) ?? 0) + end - at)
+    })
+    return [...bytes].map(([name, count]) => ({ name, bytes: count }))
+  }
+
+  /** Bytes that all planned slots need. */
+  get used(): number {
+    return this.#used
+  }
+
+  /** Bytes that it holds already. */
+  get held(): number {
+    return this.#buffer?.size ?? 0
   }
 
   /** Plans a place; it may be used after `commit`. */
@@ -40,22 +72,11 @@ export class Arena implements Disposable {
     }
   }
 
-  /** `purpose` opens the message where memory is short: "257 tokens", "the model's weights". */
-  commit(purpose: string): void {
+  /** Allocates what is missing. Whether that much is free is checked before, by nn/memory.ts. */
+  commit(): void {
     if (this.#buffer !== null && this.#buffer.size >= this.#used) return
-    this.#refuseTooMuch(purpose)
     this.#release()
     this.#buffer = this.#runtime.allocateBuffer(this.#scope, Math.max(this.#used, 1))
-  }
-
-  /** Refuses before the machine runs out of memory: Linux would kill the process instead. */
-  #refuseTooMuch(purpose: string): void {
-    const neededBytes = this.#used - (this.#buffer?.size ?? 0)
-    const availableBytes = process.availableMemory()
-    if (neededBytes <= availableBytes) return
-    const [want, have] = [neededBytes, availableBytes].map((bytes) => Math.ceil(bytes / 2 ** 20))
-    const message = `${purpose} need ${want} MiB more, ${have} MiB are free`
-    throw new AppError('out-of-memory', message, { data: { neededBytes, availableBytes } })
   }
 
   #release(): void {

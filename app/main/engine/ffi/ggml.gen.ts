@@ -6,6 +6,7 @@ export const GGML_TYPE_I32 = 26
 export const GGML_STATUS_SUCCESS = 0
 export const GGML_BACKEND_DEVICE_TYPE_CPU = 0
 export const GGML_ROPE_TYPE_NORMAL = 0
+export const GGML_ROPE_TYPE_NEOX = 2
 export type PointerTag =
   | 'ggml_backend'
   | 'ggml_backend_buffer'
@@ -89,9 +90,27 @@ export const prototypes = {
   ggml_sub: { library: 'base', result: 'void *', parameters: ['void *', 'void *', 'void *'] },
   ggml_mul: { library: 'base', result: 'void *', parameters: ['void *', 'void *', 'void *'] },
   ggml_scale: { library: 'base', result: 'void *', parameters: ['void *', 'void *', 'float'] },
+  ggml_scale_bias: {
+    library: 'base',
+    result: 'void *',
+    parameters: ['void *', 'void *', 'float', 'float'],
+  },
   ggml_sum_rows: { library: 'base', result: 'void *', parameters: ['void *', 'void *'] },
   ggml_argmax: { library: 'base', result: 'void *', parameters: ['void *', 'void *'] },
   ggml_get_rows: { library: 'base', result: 'void *', parameters: ['void *', 'void *', 'void *'] },
+  ggml_arange: {
+    library: 'base',
+    result: 'void *',
+    parameters: ['void *', 'float', 'float', 'float'],
+  },
+  ggml_repeat_4d: {
+    library: 'base',
+    result: 'void *',
+    parameters: ['void *', 'void *', 'int64_t', 'int64_t', 'int64_t', 'int64_t'],
+  },
+  ggml_step: { library: 'base', result: 'void *', parameters: ['void *', 'void *'] },
+  ggml_log: { library: 'base', result: 'void *', parameters: ['void *', 'void *'] },
+  ggml_tanh: { library: 'base', result: 'void *', parameters: ['void *', 'void *'] },
   ggml_mul_mat: { library: 'base', result: 'void *', parameters: ['void *', 'void *', 'void *'] },
   ggml_out_prod: { library: 'base', result: 'void *', parameters: ['void *', 'void *', 'void *'] },
   ggml_rms_norm: { library: 'base', result: 'void *', parameters: ['void *', 'void *', 'float'] },
@@ -319,6 +338,12 @@ export interface GgmlFunctions {
     a: Pointer<'ggml_tensor'> | null,
     s: number,
   ): Pointer<'ggml_tensor'> | null
+  ggml_scale_bias(
+    ctx: Pointer<'ggml_context'> | null,
+    a: Pointer<'ggml_tensor'> | null,
+    s: number,
+    b: number,
+  ): Pointer<'ggml_tensor'> | null
   ggml_sum_rows(
     ctx: Pointer<'ggml_context'> | null,
     a: Pointer<'ggml_tensor'> | null,
@@ -331,6 +356,32 @@ export interface GgmlFunctions {
     ctx: Pointer<'ggml_context'> | null,
     a: Pointer<'ggml_tensor'> | null,
     b: Pointer<'ggml_tensor'> | null,
+  ): Pointer<'ggml_tensor'> | null
+  ggml_arange(
+    ctx: Pointer<'ggml_context'> | null,
+    start: number,
+    stop: number,
+    step: number,
+  ): Pointer<'ggml_tensor'> | null
+  ggml_repeat_4d(
+    ctx: Pointer<'ggml_context'> | null,
+    a: Pointer<'ggml_tensor'> | null,
+    ne0: number,
+    ne1: number,
+    ne2: number,
+    ne3: number,
+  ): Pointer<'ggml_tensor'> | null
+  ggml_step(
+    ctx: Pointer<'ggml_context'> | null,
+    a: Pointer<'ggml_tensor'> | null,
+  ): Pointer<'ggml_tensor'> | null
+  ggml_log(
+    ctx: Pointer<'ggml_context'> | null,
+    a: Pointer<'ggml_tensor'> | null,
+  ): Pointer<'ggml_tensor'> | null
+  ggml_tanh(
+    ctx: Pointer<'ggml_context'> | null,
+    a: Pointer<'ggml_tensor'> | null,
   ): Pointer<'ggml_tensor'> | null
   ggml_mul_mat(
     ctx: Pointer<'ggml_context'> | null,

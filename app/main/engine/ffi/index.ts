@@ -1,8 +1,9 @@
 // The only door to native code: handles and operators, never addresses.
-export { Arena } from './arena.ts'
+export { Arena, type ArenaPart } from './arena.ts'
 export { dequantise } from './dequantise.ts'
 export { Graph, type Pacer } from './graph.ts'
 export { Kernels, type Panels } from './kernel-library.ts'
+export type { KernelCall } from './kernel-ops.ts'
 export { ops } from './ops.ts'
 export { Runtime, type Slot } from './runtime.ts'
 export { Allocator } from './allocator.ts'

@@ -1,19 +1,35 @@
 // A compiled library of our own kernels (native/): its helpers as functions, its operators as addresses that
 // ggml_custom_4d takes.
+import { availableParallelism } from 'node:os'
 import koffi from 'koffi'
 import type { Arena } from './arena.ts'
 import type { Pointer } from './pointer.ts'
-import type { Runtime, Slot } from './runtime.ts'
-import type { Scope } from './scope.ts'
+import type { Slot } from './runtime.ts'
 
 /** Where a packed matrix [rows, columns] lives. */
 export interface Panels {
   readonly slot: Slot
-  /** What rounding took from the numbers, packed likewise; null = not kept, or nothing is rounded. */
-  readonly low: Slot | null
   readonly rows: number
   readonly columns: number
 }
+
+const operatorNames = [
+  'product',
+  'outer',
+  'norm',
+  'norm_back',
+  'rotate',
+  'gated',
+  'gated_back',
+  'attention',
+  'attention_back',
+  'head_stats',
+  'head_back',
+  'head_kl',
+  'sum_slices',
+] as const
+
+export type OperatorName = (typeof operatorNames)[number]
 
 type Operator = Pointer<'ggml_custom_op'>
 type PackFunction = (
@@ -21,13 +37,12 @@ type PackFunction = (
   from: Float32Array | bigint,
   ...place: readonly [rows: number, columns: number, first: number, count: number]
 ) => void
-type SizeFunction = (rows: number, columns: number) => number
 
 interface Functions {
   readonly panelRows: number
-  readonly packedBytes: SizeFunction
+  readonly packedBytes: (rows: number, columns: number) => number
+  readonly scratchBytes: (tokens: number, headSize: number, width: number) => number
   readonly pack: PackFunction
-  readonly packLow: PackFunction
   readonly transpose: PackFunction
 }
 
@@ -35,67 +50,56 @@ interface Functions {
 const transposedAtOnce = 2 ** 21
 
 /** Threads that can share one operator; the others of a larger machine have no part in it. */
-const workers = 32
+const workers = Math.min(32, availableParallelism())
 
-export class Kernels implements Disposable {
+export class Kernels {
   readonly name: string
-  readonly operators: Readonly<Record<'product' | 'outer' | 'matmul', Operator>>
-  /** Packing space of every thread, [bytes / 4, workers]. */
-  readonly scratch: Slot
+  readonly operators: Readonly<Record<OperatorName, Operator>>
   /** False where another variant is faster on this processor. */
   readonly preferred: boolean
-  /** Whether packed numbers are rounded to bf16. */
+  /** Whether the factors of products are rounded to bf16. */
   readonly rounds: boolean
   /** How many times as fast as ggml's f32 products these are at least. */
   readonly speedup: number
-  /** Largest inner size of a product of two inputs. */
-  readonly matMulColumns: number
+  /** Positions that the head's operators take at once. */
+  readonly headRows: number
   readonly #functions: Functions
-  readonly #scope: Scope
 
-  private constructor(name: string, library: ReturnType<typeof koffi.load>, runtime: Runtime) {
+  private constructor(name: string, library: ReturnType<typeof koffi.load>) {
     this.name = name
-    const operator = (symbol: string): Operator =>
-      koffi.address(library.symbol(symbol, 'void')) as Operator
-    this.operators = {
-      product: operator('hone_product'),
-      outer: operator('hone_outer'),
-      matmul: operator('hone_matmul'),
-    }
+    this.operators = Object.fromEntries(
+      operatorNames.map((operator) => [
+        operator,
+        koffi.address(library.symbol(`hone_${operator}`, 'void')),
+      ]),
+    ) as Record<OperatorName, Operator>
     this.preferred = library.func('int hone_preferred()')() !== 0
     this.rounds = library.func('int hone_rounds()')() !== 0
-    this.matMulColumns = Number(library.func('int64_t hone_matmul_columns()')())
     this.speedup = Number(library.func('int hone_speedup()')())
+    this.headRows = Number(library.func('int64_t hone_head_rows()')())
     this.#functions = bindHelpers(library)
-    const floats = Number(library.func('int64_t hone_scratch_bytes()')()) / 4
-    this.#scope = runtime.newScope()
-    const buffer = runtime.allocateBuffer(this.#scope, floats * 4 * workers)
-    this.scratch = { buffer, offset: 0, shape: [floats, workers, 1, 1], type: 'f32' }
   }
 
   /** Null where this processor lacks the library's instructions. Throws where the file cannot be loaded. */
-  static open(
-    runtime: Runtime,
-    file: { readonly name: string; readonly path: string },
-  ): Kernels | null {
+  static open(file: { readonly name: string; readonly path: string }): Kernels | null {
     const library = koffi.load(file.path)
     if (library.func('int hone_supported()')() === 0) return null
-    return new Kernels(file.name, library, runtime)
+    return new Kernels(file.name, library)
   }
 
-  /**
-   * Plans the place of a packed matrix. `exact` products cost three rounded ones where numbers are rounded, and
-   * differ from f32 by 1e-5 instead of 2.4e-3.
-   */
-  plan(
-    arena: Arena,
-    [rows, columns]: readonly [number, number],
-    exact: 'exact' | 'rounded',
-  ): Panels {
+  /** Plans the place of a packed matrix. */
+  plan(arena: Arena, [rows, columns]: readonly [number, number]): Panels {
     const shape = [Number(this.#functions.packedBytes(rows, columns)) / 4]
-    const slot = arena.plan(shape)
-    const low = this.rounds && exact === 'exact' ? arena.plan(shape) : null
-    return { slot, low, rows, columns }
+    return { slot: arena.plan(shape), rows, columns }
+  }
+
+  /** Plans the working memory of every thread, [bytes / 4, threads], for sequences and models of these sizes. */
+  planScratch(
+    arena: Arena,
+    size: { readonly tokens: number; readonly headSize: number; readonly width: number },
+  ): Slot {
+    const bytes = this.#functions.scratchBytes(size.tokens, size.headSize, size.width)
+    return arena.plan([Number(bytes) / 4, workers])
   }
 
   /** Packs rows from `first` on; the last rows must be packed too before the matrix is used. */
@@ -104,16 +108,14 @@ export class Kernels implements Disposable {
     if (!Number.isInteger(count) || first + count > to.rows) {
       throw new Error(`${values.length} values at ${first} do not fit [${to.rows}, ${to.columns}]`)
     }
-    const { slot, low, rows, columns } = to
-    const { pack, packLow } = this.#functions
-    pack(addressOfSlot(slot), values, rows, columns, first, count)
-    if (low !== null) packLow(addressOfSlot(low), values, rows, columns, first, count)
+    const { slot, rows, columns } = to
+    this.#functions.pack(addressOfSlot(slot), values, rows, columns, first, count)
   }
 
   /** Packs the transposed matrix piece by piece, one for each step of the generator. */
   *transpose(from: Panels, to: Panels): Generator<undefined> {
-    if (from.rows !== to.columns || from.columns !== to.rows || to.low !== null) {
-      throw new Error('the panels are not those of transposed, rounded matrices')
+    if (from.rows !== to.columns || from.columns !== to.rows) {
+      throw new Error('the panels are not those of transposed matrices')
     }
     const { panelRows } = this.#functions
     const panels = Math.ceil(to.rows / panelRows)
@@ -124,10 +126,6 @@ export class Kernels implements Disposable {
       this.#functions.transpose(target, source, from.rows, from.columns, first, count)
       yield
     }
-  }
-
-  [Symbol.dispose](): void {
-    this.#scope[Symbol.dispose]()
   }
 }
 
@@ -140,9 +138,11 @@ function bindHelpers(library: ReturnType<typeof koffi.load>): Functions {
     panelRows: Number(library.func('int64_t hone_panel_rows()')()),
     packedBytes: library.func(
       'int64_t hone_packed_bytes(int64_t rows, int64_t columns)',
-    ) as SizeFunction,
+    ) as Functions['packedBytes'],
+    scratchBytes: library.func(
+      'int64_t hone_scratch_bytes(int64_t tokens, int64_t size, int64_t width)',
+    ) as Functions['scratchBytes'],
     pack: pack('hone_pack'),
-    packLow: pack('hone_pack_low'),
     transpose: pack('hone_transpose'),
   }
 }

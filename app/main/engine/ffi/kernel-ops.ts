@@ -1,12 +1,32 @@
-// Our own operators as graph nodes; they run on ggml's threads like its own.
+// Our own operators as graph nodes; they run on ggml's threads like its own. What is checked here is what the C
+// sources take for granted. Letters: T tokens, D head size, H heads, K key–value heads, C width, V vocabulary, R
+// positions of the head, M ids per position.
 import { GGML_TYPE_F32 } from './ggml.gen.ts'
 import type { Graph } from './graph.ts'
-import type { Kernels, Panels } from './kernel-library.ts'
-import { mulMat } from './raw-ops.ts'
-import { addressOf, elementBytes, makeTensor, shapeOf, type Tensor } from './tensor.ts'
+import type { Kernels, OperatorName, Panels } from './kernel-library.ts'
+import type { Pointer } from './pointer.ts'
+import type { Slot } from './runtime.ts'
+import {
+  addressOf,
+  elementBytes,
+  elementCount,
+  makeTensor,
+  shapeOf,
+  type Shape,
+  type Tensor,
+} from './tensor.ts'
 
 /** GGML_N_TASKS_MAX: as many tasks as there are threads. */
 const allThreads = -1
+
+/** Work of one element-wise step, in multiply-adds of ggml's product. */
+const elementCost = 4
+
+/** Where kernels find their working memory, made by `Kernels.planScratch`. */
+export interface KernelCall {
+  readonly kernels: Kernels
+  readonly scratch: Slot
+}
 
 export interface PackedFactor {
   readonly panels: Panels
@@ -14,90 +34,432 @@ export interface PackedFactor {
   readonly x: Tensor
 }
 
-/** panels [n, k] · x [k, T] (+ panels [n, p] · x [p, T]) → [n, T]. */
+const productFlags = { second: 1, residual: 2, bias: 4 } as const
+
+/** panels [n, k] · x [k, T] (+ second panels [n, p] · x [p, T]) (+ residual [n, T] or bias [n]) → [n, T]. */
 export function packedProduct(
   g: Graph,
-  kernels: Kernels,
-  factors: readonly [PackedFactor, PackedFactor?],
+  call: KernelCall,
+  at: {
+    readonly main: PackedFactor
+    readonly second?: PackedFactor | null
+    readonly residual?: Tensor | null
+    readonly bias?: Tensor | null
+  },
 ): Tensor {
-  const [main, extra] = factors
-  const T = main.x.shape[1]
-  const { rows } = main.panels
-  const parts = extra === undefined ? [main] : [main, extra]
+  const { main, second = null, residual = null, bias = null } = at
+  const [T, { rows }] = [main.x.shape[1], main.panels]
+  const parts = second === null ? [main] : [main, second]
   for (const { panels, x } of parts) {
     const fits = x.shape[0] === panels.columns && x.shape[1] === T && panels.rows === rows
-    if (!fits || x.strides[0] !== elementBytes || x.shape[2] * x.shape[3] !== 1) {
-      const shape = `[${panels.rows}, ${panels.columns}]`
-      throw new Error(`packedProduct cannot take ${shape} and [${x.shape.join(', ')}]`)
-    }
+    ensure(fits && isMatrix(x), 'packedProduct', x)
   }
-  const sources = parts.flatMap(({ panels, x }) => {
-    const high = g.leaf(panels.slot)
-    return [high, x, panels.low === null ? high : g.leaf(panels.low)]
-  })
-  const columns = parts.reduce(
-    (sum, { panels }) => sum + panels.columns * (panels.low === null ? 1 : 3),
-    0,
-  )
-  return custom(g, {
-    operator: kernels.operators.product,
-    shape: [rows, T],
-    sources: [g.leaf(kernels.scratch), ...sources],
-    cost: (rows * T * columns) / kernels.speedup,
+  ensure(second === null || second.panels.columns <= 768, 'packedProduct', main.x)
+  ensure(residual === null || bias === null, 'packedProduct', main.x)
+  if (residual !== null) ensureShape(residual, [rows, T], 'packedProduct')
+  if (bias !== null) ensureShape(bias, [rows], 'packedProduct')
+  const columns = parts.reduce((sum, { panels }) => sum + panels.columns, 0)
+  return custom(g, call, {
+    name: 'product',
+    shape: shapeOf(rows, T),
+    sources: [
+      g.leaf(call.scratch),
+      ...parts.flatMap(({ panels, x }) => [g.leaf(panels.slot), x]),
+      ...[residual, bias].filter((tensor) => tensor !== null),
+    ],
+    bits:
+      (second === null ? 0 : productFlags.second) |
+      (residual === null ? 0 : productFlags.residual) |
+      (bias === null ? 0 : productFlags.bias),
+    cost: (rows * T * columns) / call.kernels.speedup,
   })
 }
 
-/** a [m, T], b [n, T] → [m, n], the sum over T of outer products. */
-export function packedOuter(g: Graph, kernels: Kernels, [a, b]: readonly [Tensor, Tensor]): Tensor {
-  const packed = [a, b].every((x) => x.strides[0] === elementBytes && x.shape[2] * x.shape[3] === 1)
-  if (!packed || a.shape[1] !== b.shape[1]) {
-    throw new Error(`packedOuter cannot take [${a.shape.join(', ')}] and [${b.shape.join(', ')}]`)
-  }
-  const shape = [a.shape[0], b.shape[0]] as const
-  const cost = shape[0] * shape[1] * a.shape[1]
-  const sources = [g.leaf(kernels.scratch), a, b]
-  return custom(g, { operator: kernels.operators.outer, shape, sources, cost })
+/** a [m, T], b [n, T] → [m, n], the sum over T of outer products; faster where n is the smaller one. */
+export function packedOuter(g: Graph, call: KernelCall, [a, b]: readonly [Tensor, Tensor]): Tensor {
+  ensure(isMatrix(a) && isMatrix(b) && a.shape[1] === b.shape[1], 'packedOuter', a, b)
+  const shape = shapeOf(a.shape[0], b.shape[0])
+  const cost = (elementCount(shape) * a.shape[1]) / Math.max(1, call.kernels.speedup / 2)
+  return custom(g, call, { name: 'outer', shape, sources: [g.leaf(call.scratch), a, b], cost })
 }
 
-/** ggml's mulMat of two inputs, a [k, n, q], b [k, m, q] → [n, m, q], in f32; ggml itself where k is too large. */
-export function nativeMatMul(
+export interface NormParams {
+  readonly weight: Tensor
+  readonly epsilon: number
+  /** Added to the result. */
+  readonly residual?: Tensor | null
+}
+
+/** x / rms(x) · weight (+ residual), over the first axis. */
+export function kernelNorm(g: Graph, call: KernelCall, at: NormParams & { x: Tensor }): Tensor {
+  const { x, weight, epsilon, residual = null } = at
+  ensureShape(weight, [x.shape[0]], 'kernelNorm')
+  return elementwise(g, call, {
+    name: 'norm',
+    shape: x.shape,
+    sources: [x, weight, ...(residual === null ? [] : [residual])],
+    value: epsilon,
+    bits: residual === null ? 0 : 1,
+  })
+}
+
+/** Gradient of x of kernelNorm (+ residual). */
+export function kernelNormBack(
   g: Graph,
-  kernels: Kernels,
-  [a, b]: readonly [Tensor, Tensor],
+  call: KernelCall,
+  at: NormParams & { readonly dy: Tensor; readonly x: Tensor },
 ): Tensor {
-  const packed = [a, b].every((x) => x.strides[0] === elementBytes && x.shape[3] === 1)
-  const fits = a.shape[0] === b.shape[0] && a.shape[2] === b.shape[2]
-  if (!packed || !fits || a.shape[0] > kernels.matMulColumns) return mulMat(g, a, b)
-  const shape = [a.shape[1], b.shape[1], b.shape[2]] as const
-  return custom(g, {
-    operator: kernels.operators.matmul,
-    shape,
-    sources: [g.leaf(kernels.scratch), a, b],
-    cost: shape[0] * shape[1] * shape[2] * a.shape[0],
+  const { dy, x, weight, epsilon, residual = null } = at
+  ensureShape(weight, [x.shape[0]], 'kernelNormBack')
+  ensureShape(dy, x.shape, 'kernelNormBack')
+  return elementwise(g, call, {
+    name: 'norm_back',
+    shape: x.shape,
+    sources: [dy, x, weight, ...(residual === null ? [] : [residual])],
+    value: epsilon,
+    bits: residual === null ? 0 : 1,
   })
+}
+
+export interface RotateParams {
+  readonly heads: number
+  readonly keyValueHeads: number
+  readonly style: 'pairs' | 'halves'
+  /** Cosines, then sines of every token's angles, [D, T]. */
+  readonly table: Tensor
+  /** Norms of q and k heads before the rotation, weights [D] each. */
+  readonly headNorms?: { readonly q: Tensor; readonly k: Tensor; readonly epsilon: number } | null
+}
+
+const largestHead = 1024
+
+/** Rotates the queries and keys of [D, H + 2K, T]; values are copied. */
+export function rotateHeads(
+  g: Graph,
+  call: KernelCall,
+  at: RotateParams & { readonly x: Tensor },
+): Tensor {
+  const { x, table, headNorms = null } = at
+  const norms = headNorms === null ? [] : [headNorms.q, headNorms.k]
+  checkHeads(at, x.shape[1] - at.heads - 2 * at.keyValueHeads)
+  ensureShape(table, [x.shape[0], x.shape[2]], 'rotateHeads')
+  return elementwise(g, call, {
+    name: 'rotate',
+    shape: x.shape,
+    sources: [x, table, ...norms],
+    value: headNorms?.epsilon ?? 0,
+    bits: rotateBits(at, 0),
+  })
+}
+
+/**
+ * Gradient of rotateHeads from [D, 3H, T] as attentionBack gives it → [D, H + 2K, T]; the heads of a group are added
+ * up. With norms, `input` is what rotateHeads took.
+ */
+export function rotateHeadsBack(
+  g: Graph,
+  call: KernelCall,
+  at: RotateParams & { readonly grad: Tensor; readonly input: Tensor | null },
+): Tensor {
+  const { grad, table, headNorms = null, input } = at
+  const [D, , T] = grad.shape
+  checkHeads(at, grad.shape[1] - 3 * at.heads)
+  ensureShape(table, [D, T], 'rotateHeadsBack')
+  const norms = headNorms === null ? [] : [headNorms.q, headNorms.k]
+  const taken = headNorms === null || input === null ? [] : [input]
+  ensure(norms.length === 2 * taken.length, 'rotateHeadsBack', grad)
+  return elementwise(g, call, {
+    name: 'rotate',
+    shape: shapeOf(D, at.heads + 2 * at.keyValueHeads, T),
+    sources: [grad, table, ...norms, ...taken],
+    value: headNorms?.epsilon ?? 0,
+    bits: rotateBits(at, 1),
+  })
+}
+
+function checkHeads(at: RotateParams, difference: number): void {
+  const { heads, keyValueHeads, table } = at
+  const fits = difference === 0 && heads % keyValueHeads === 0 && heads < 2 ** 14
+  ensure(fits && table.shape[0] % 2 === 0 && table.shape[0] <= largestHead, 'rotateHeads', table)
+}
+
+function rotateBits(at: RotateParams, inverse: 0 | 1): number {
+  const flags = inverse | (at.style === 'halves' ? 2 : 0) | (at.headNorms == null ? 0 : 4)
+  return flags + at.heads * 2 ** 4 + at.keyValueHeads * 2 ** 18
+}
+
+/** [2F, T], gates above ups → activation(gate) · up, [F, T]. */
+export function gated(
+  g: Graph,
+  call: KernelCall,
+  at: { readonly x: Tensor; readonly activation: 'silu' | 'gelu' },
+): Tensor {
+  const [wide, T] = at.x.shape
+  ensure(wide % 2 === 0 && isMatrix(at.x), 'gated', at.x)
+  return elementwise(g, call, {
+    name: 'gated',
+    shape: shapeOf(wide / 2, T),
+    sources: [at.x],
+    bits: at.activation === 'gelu' ? 1 : 0,
+  })
+}
+
+/** Gradient of gated: x [2F, T], dy [F, T] → [2F, T]. */
+export function gatedBack(
+  g: Graph,
+  call: KernelCall,
+  at: { readonly x: Tensor; readonly dy: Tensor; readonly activation: 'silu' | 'gelu' },
+): Tensor {
+  const { x, dy, activation } = at
+  ensureShape(dy, [x.shape[0] / 2, x.shape[1]], 'gatedBack')
+  return elementwise(g, call, {
+    name: 'gated_back',
+    shape: x.shape,
+    sources: [x, dy],
+    bits: activation === 'gelu' ? 1 : 0,
+  })
+}
+
+export interface AttentionCall {
+  /** [D, H + 2K, T], rotated. */
+  readonly qkv: Tensor
+  /** i32 [2, T]: a token sees the keys before the second number and those from the first on to itself. */
+  readonly places: Tensor
+  /** The logarithm of each query's sum, [H, T]; written forward, read backward. */
+  readonly sums: Tensor
+  readonly heads: number
+  readonly keyValueHeads: number
+  readonly scale: number
+  /** First and number of heads (backward) or of key–value heads (forward). */
+  readonly part: readonly [number, number]
+}
+
+/** → [D · H, T]; only the part's heads are written. */
+export function kernelAttention(g: Graph, call: KernelCall, at: AttentionCall): Tensor {
+  const [D, , T] = at.qkv.shape
+  checkAttention(at)
+  const work = (at.heads * at.part[1]) / at.keyValueHeads
+  return custom(g, call, {
+    name: 'attention',
+    shape: shapeOf(D * at.heads, T),
+    sources: [g.leaf(call.scratch), at.qkv, at.places, at.sums],
+    value: at.scale,
+    bits: attentionBits(at),
+    cost: (work * D * T * T) / Math.max(1, call.kernels.speedup / 3),
+  })
+}
+
+/** → [D, 3H, T]: the gradients of q, and those of k and v for every query head; only the part's are written. */
+export function kernelAttentionBack(
+  g: Graph,
+  call: KernelCall,
+  at: AttentionCall & { readonly attended: Tensor; readonly grad: Tensor },
+): Tensor {
+  const [D, , T] = at.qkv.shape
+  checkAttention(at)
+  ensureShape(at.attended, [D * at.heads, T], 'kernelAttentionBack')
+  ensureShape(at.grad, [D * at.heads, T], 'kernelAttentionBack')
+  return custom(g, call, {
+    name: 'attention_back',
+    shape: shapeOf(D, 3 * at.heads, T),
+    sources: [g.leaf(call.scratch), at.qkv, at.places, at.sums, at.attended, at.grad],
+    value: at.scale,
+    bits: attentionBits(at),
+    cost: (2.5 * at.part[1] * D * T * T) / Math.max(1, call.kernels.speedup / 3),
+  })
+}
+
+function checkAttention(at: AttentionCall): void {
+  const { qkv, places, sums, heads, keyValueHeads } = at
+  const fits = qkv.shape[1] === heads + 2 * keyValueHeads && heads % keyValueHeads === 0
+  ensure(fits && heads < 256 && places.type === 'i32', 'kernelAttention', qkv, places)
+  ensureShape(places, [2, qkv.shape[2]], 'kernelAttention')
+  ensureShape(sums, [heads, qkv.shape[2]], 'kernelAttention')
+}
+
+function attentionBits({ heads, keyValueHeads, part }: AttentionCall): number {
+  return heads + keyValueHeads * 2 ** 8 + part[0] * 2 ** 16 + part[1] * 2 ** 24
+}
+
+export interface HeadInputs {
+  /** [V, C]. */
+  readonly panels: Panels
+  /** [C, R], R at most `Kernels.headRows`. */
+  readonly hidden: Tensor
+  readonly temperature: number
+}
+
+/** Parts of the vocabulary whose results are added up afterwards. */
+export const headSlices = 16
+
+/** [2 + 2K, R, slices]: maximum, sum of exponentials relative to it, K largest logits, their ids. */
+export function headStats(
+  g: Graph,
+  call: KernelCall,
+  at: HeadInputs & {
+    readonly topK: number
+    /** i32 [M, R], and the place of their logits [M, R]. */
+    readonly gather: { readonly ids: Tensor; readonly logits: Tensor } | null
+  },
+): Tensor {
+  const { panels, hidden, gather } = at
+  const R = hidden.shape[1]
+  checkHead(call, at)
+  if (gather !== null) ensureShape(gather.logits, [gather.ids.shape[0], R], 'headStats')
+  return custom(g, call, {
+    name: 'head_stats',
+    shape: shapeOf(2 + 2 * at.topK, R, headSlices),
+    sources: [
+      g.leaf(call.scratch),
+      g.leaf(panels.slot),
+      hidden,
+      ...(gather === null ? [] : [gather.ids, gather.logits]),
+    ],
+    value: 1 / at.temperature,
+    bits: panels.rows,
+    cost: (panels.rows * panels.columns * R) / call.kernels.speedup,
+  })
+}
+
+/** Gradient of a loss over gathered log-probabilities, [C, R, slices]. */
+export function headBack(
+  g: Graph,
+  call: KernelCall,
+  at: HeadInputs & {
+    /** [C, V]. */
+    readonly turned: Panels
+    /** Log Z and −Σ gradients / temperature, [2, R]. */
+    readonly factors: Tensor
+    /** i32 [M, R]. */
+    readonly ids: Tensor
+    /** d loss / d log-probability / temperature, [M, R]. */
+    readonly gradients: Tensor
+  },
+): Tensor {
+  const { panels, turned, hidden, factors, ids, gradients } = at
+  const R = hidden.shape[1]
+  checkHead(call, at)
+  ensureShape(factors, [2, R], 'headBack')
+  ensureShape(gradients, ids.shape, 'headBack')
+  ensure(ids.type === 'i32' && ids.shape[1] === R, 'headBack', ids)
+  return custom(g, call, {
+    name: 'head_back',
+    shape: shapeOf(panels.columns, R, headSlices),
+    sources: [
+      g.leaf(call.scratch),
+      g.leaf(panels.slot),
+      g.leaf(turned.slot),
+      hidden,
+      factors,
+      ids,
+      gradients,
+    ],
+    value: 1 / at.temperature,
+    bits: panels.rows,
+    cost: (2 * panels.rows * panels.columns * R) / call.kernels.speedup,
+  })
+}
+
+/** Parts of KL(base ‖ θ) to `parts` [R, slices]; returns its gradient [C, R, slices], or no numbers without `turned`. */
+export function headKlParts(
+  g: Graph,
+  call: KernelCall,
+  at: HeadInputs & {
+    readonly turned: Panels | null
+    readonly baseHidden: Tensor
+    /** Log Z of the base, of θ, and the gradient's factor, [3, R]. */
+    readonly factors: Tensor
+    readonly parts: Tensor
+  },
+): Tensor {
+  const { panels, turned, hidden, baseHidden, factors, parts } = at
+  const R = hidden.shape[1]
+  checkHead(call, at)
+  ensureShape(baseHidden, hidden.shape, 'headKlParts')
+  ensureShape(factors, [3, R], 'headKlParts')
+  ensureShape(parts, [R, headSlices], 'headKlParts')
+  const products = turned === null ? 2 : 3
+  return custom(g, call, {
+    name: 'head_kl',
+    shape: shapeOf(turned === null ? 1 : panels.columns, R, headSlices),
+    sources: [
+      g.leaf(call.scratch),
+      g.leaf(panels.slot),
+      g.leaf((turned ?? panels).slot),
+      baseHidden,
+      hidden,
+      factors,
+      parts,
+    ],
+    value: 1 / at.temperature,
+    bits: panels.rows,
+    cost: (products * panels.rows * panels.columns * R) / call.kernels.speedup,
+  })
+}
+
+function checkHead({ kernels }: KernelCall, { panels, hidden, temperature }: HeadInputs): void {
+  const [C, R] = hidden.shape
+  const fits = C === panels.columns && R <= kernels.headRows && panels.rows < 2 ** 24
+  ensure(fits && isMatrix(hidden) && temperature > 0, 'the head', hidden)
+}
+
+/** [n, R, slices] → the sum over slices, [n, R]. */
+export function sumSlices(g: Graph, call: KernelCall, x: Tensor): Tensor {
+  const shape = shapeOf(x.shape[0], x.shape[1])
+  const cost = elementCount(x.shape) * elementCost
+  return custom(g, call, { name: 'sum_slices', shape, sources: [x], cost })
+}
+
+function ensure(condition: boolean, op: string, ...tensors: readonly Tensor[]): void {
+  if (condition) return
+  const shapes = tensors.map((tensor) => `[${tensor.shape.join(', ')}]`).join(' and ')
+  throw new Error(`${op} cannot take ${shapes}`)
+}
+
+function ensureShape(x: Tensor, sizes: readonly number[], op: string): void {
+  ensure(String(shapeOf(...sizes)) === String(x.shape) && x.strides[0] === elementBytes, op, x)
+}
+
+/** Rows of packed numbers. */
+function isMatrix(x: Tensor): boolean {
+  return x.strides[0] === elementBytes && x.shape[2] * x.shape[3] === 1
 }
 
 interface CustomCall {
-  readonly operator: Kernels['operators']['product']
-  readonly shape: readonly [number, number, number?]
+  readonly name: OperatorName
+  readonly shape: Shape
   readonly sources: readonly Tensor[]
+  readonly value?: number
+  readonly bits?: number
   readonly cost: number
 }
 
-function custom(g: Graph, { operator, shape, sources, cost }: CustomCall): Tensor {
-  const addresses = BigUint64Array.from(sources, addressOf)
+function elementwise(g: Graph, call: KernelCall, at: Omit<CustomCall, 'cost'>): Tensor {
+  for (const source of at.sources) ensure(source.strides[0] === elementBytes, at.name, source)
+  return custom(g, call, { ...at, cost: elementCount(at.shape) * elementCost })
+}
+
+function custom(g: Graph, { kernels }: KernelCall, at: CustomCall): Tensor {
+  const addresses = BigUint64Array.from(at.sources, addressOf)
   const address = g.runtime.functions.ggml_custom_4d(
     g.context,
     GGML_TYPE_F32,
-    shape[0],
-    shape[1],
-    shape[2] ?? 1,
-    1,
+    ...at.shape,
     addresses,
     addresses.length,
-    operator,
+    kernels.operators[at.name],
     allThreads,
-    null,
+    settings(at.value ?? 0, at.bits ?? 0),
   )
-  return g.append(makeTensor(address, { shape: shapeOf(shape[0], shape[1], shape[2] ?? 1) }), cost)
+  return g.append(makeTensor(address, { shape: at.shape }), at.cost)
+}
+
+const words = new DataView(new ArrayBuffer(8))
+
+/** A float and 32 bits in place of a pointer, as kernels.h unpacks them. */
+function settings(value: number, bits: number): Pointer<'memory'> | null {
+  words.setFloat32(0, value, true)
+  words.setUint32(4, bits, true)
+  const all = words.getBigUint64(0, true)
+  return all === 0n ? null : (all as Pointer<'memory'>)
 }

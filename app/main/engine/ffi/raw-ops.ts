@@ -1,6 +1,6 @@
 // Typed wrappers of ggml's operators. Each checks in JavaScript what ggml would assert (an assert aborts the
 // process), appends a node to the graph and estimates its cost in multiply-adds.
-import { GGML_ROPE_TYPE_NORMAL } from './ggml.gen.ts'
+import { GGML_ROPE_TYPE_NEOX, GGML_ROPE_TYPE_NORMAL } from './ggml.gen.ts'
 import type { Graph } from './graph.ts'
 import {
   addressOf,
@@ -51,10 +51,14 @@ export function outProd(g: Graph, a: Tensor, b: Tensor): Tensor {
 
 type BinaryName = 'ggml_add' | 'ggml_sub' | 'ggml_mul'
 
+/** Whether b, repeated, fills a. */
+function repeatsInto(a: Tensor, b: Tensor): boolean {
+  return a.shape.every((size, axis) => size % (b.shape[axis] ?? 1) === 0)
+}
+
 /** b is repeated along the axes where a is a multiple of it. */
 function binary(g: Graph, name: BinaryName, [a, b]: readonly [Tensor, Tensor]): Tensor {
-  const repeats = a.shape.every((size, axis) => size % (b.shape[axis] ?? 1) === 0)
-  ensure(repeats && rowsPacked(a) && rowsPacked(b), name, a, b)
+  ensure(repeatsInto(a, b) && rowsPacked(a) && rowsPacked(b), name, a, b)
   const address = g.runtime.functions[name](g.context, addressOf(a), addressOf(b))
   return emit(g, makeTensor(address, { shape: a.shape }))
 }
@@ -71,9 +75,9 @@ export function mul(g: Graph, a: Tensor, b: Tensor): Tensor {
   return binary(g, 'ggml_mul', [a, b])
 }
 
-/** Adds b into the memory of a, which may be a view. */
+/** Adds b into the memory of a, which may be a view; b is repeated along the axes where a is a multiple of it. */
 export function addInPlace(g: Graph, a: Tensor, b: Tensor): Tensor {
-  ensure(sameShape(a, b) && rowsPacked(a) && rowsPacked(b), 'addInPlace', a, b)
+  ensure(repeatsInto(a, b) && rowsPacked(a) && rowsPacked(b), 'addInPlace', a, b)
   const address = g.runtime.functions.ggml_add_inplace(g.context, addressOf(a), addressOf(b))
   return emit(g, makeTensor(address, { shape: a.shape, strides: a.strides }))
 }
@@ -82,6 +86,55 @@ export function scale(g: Graph, a: Tensor, factor: number): Tensor {
   ensure(isContiguous(a), 'scale', a)
   const address = g.runtime.functions.ggml_scale(g.context, addressOf(a), factor)
   return emit(g, makeTensor(address, { shape: a.shape }))
+}
+
+/** factor · a + offset. */
+export function scaleAndShift(
+  g: Graph,
+  a: Tensor,
+  { factor, offset }: { readonly factor: number; readonly offset: number },
+): Tensor {
+  ensure(isContiguous(a), 'scaleAndShift', a)
+  const address = g.runtime.functions.ggml_scale_bias(g.context, addressOf(a), factor, offset)
+  return emit(g, makeTensor(address, { shape: a.shape }))
+}
+
+/** The numbers first, first + 1, …, [count]. */
+export function countUp(g: Graph, first: number, count: number): Tensor {
+  const { functions } = g.runtime
+  const address = functions.ggml_arange(g.context, first, first + count, 1)
+  return emit(g, makeTensor(address, { shape: shapeOf(count) }))
+}
+
+/** a repeated to fill `sizes`, of which its own are divisors. */
+export function repeat(g: Graph, a: Tensor, ...sizes: readonly number[]): Tensor {
+  const shape = shapeOf(...sizes)
+  const fits = shape.every((size, axis) => size % (a.shape[axis] ?? 1) === 0)
+  ensure(fits && rowsPacked(a), `repeat to [${shape.join(', ')}]`, a)
+  const address = g.runtime.functions.ggml_repeat_4d(g.context, addressOf(a), ...shape)
+  return emit(g, makeTensor(address, { shape }))
+}
+
+type UnaryName = 'ggml_step' | 'ggml_log' | 'ggml_tanh'
+
+function unary(g: Graph, name: UnaryName, a: Tensor): Tensor {
+  ensure(isContiguous(a), name, a)
+  const address = g.runtime.functions[name](g.context, addressOf(a))
+  return emit(g, makeTensor(address, { shape: a.shape }))
+}
+
+/** 1 where a > 0, else 0. */
+export function step(g: Graph, a: Tensor): Tensor {
+  return unary(g, 'ggml_step', a)
+}
+
+/** Natural logarithm; −∞ of 0. */
+export function log(g: Graph, a: Tensor): Tensor {
+  return unary(g, 'ggml_log', a)
+}
+
+export function tanh(g: Graph, a: Tensor): Tensor {
+  return unary(g, 'ggml_tanh', a)
 }
 
 /** [n0, n1, n2] → [1, n1, n2]. */
@@ -145,8 +198,29 @@ export function swigluSplit(g: Graph, gate: Tensor, up: Tensor): Tensor {
 
 /** Softmax over the first axis of factor · a. */
 export function softMax(g: Graph, a: Tensor, factor: number): Tensor {
+  return softMaxWith(g, { a, mask: null }, factor)
+}
+
+/** Softmax over the first axis of factor · a + mask; a [n, m, q], mask [n, m] for all q alike. */
+export function maskedSoftMax(
+  g: Graph,
+  tensors: { readonly a: Tensor; readonly mask: Tensor },
+  factor: number,
+): Tensor {
+  const { a, mask } = tensors
+  const fits = mask.shape[0] === a.shape[0] && mask.shape[1] === a.shape[1]
+  ensure(fits && mask.shape[2] === 1 && isContiguous(mask), 'maskedSoftMax', a, mask)
+  return softMaxWith(g, tensors, factor)
+}
+
+function softMaxWith(
+  g: Graph,
+  { a, mask }: { readonly a: Tensor; readonly mask: Tensor | null },
+  factor: number,
+): Tensor {
   ensure(isContiguous(a), 'softMax', a)
-  const address = g.runtime.functions.ggml_soft_max_ext(g.context, addressOf(a), null, factor, 0)
+  const added = mask === null ? null : addressOf(mask)
+  const address = g.runtime.functions.ggml_soft_max_ext(g.context, addressOf(a), added, factor, 0)
   return emit(g, makeTensor(address, { shape: a.shape }))
 }
 
@@ -176,9 +250,15 @@ export interface RopeOptions {
   readonly dimensions: number
   readonly contextLength: number
   readonly base: number
+  /** Which channels rotate together: neighbours, or channel i and i + dimensions / 2. */
+  readonly style: 'pairs' | 'halves'
+  /** Factor on all positions. */
+  readonly scale: number
+  /** Divisors of the frequencies, [dimensions / 2]; null = none. */
+  readonly factors: Tensor | null
 }
 
-/** Rotates neighbouring pairs of a [headSize, heads, T] by the angle of positions i32 [T]. */
+/** Rotates the channels of a [headSize, heads, T] by the angles of positions i32 [T]. */
 export function rope(g: Graph, tensors: { x: Tensor; positions: Tensor }, o: RopeOptions): Tensor {
   return ropeWith(g, 'ggml_rope_ext', tensors, o)
 }
@@ -197,19 +277,24 @@ function ropeWith(
   name: 'ggml_rope_ext' | 'ggml_rope_ext_back',
   ...[{ x, positions }, o]: [{ x: Tensor; positions: Tensor }, RopeOptions]
 ): Tensor {
+  const { factors, dimensions } = o
   const fits = x.shape[2] === positions.shape[0] && positions.type === 'i32'
-  ensure(fits && rowsPacked(x) && o.dimensions <= x.shape[0], name, x, positions)
-  // No YaRN: frequency scale 1, extrapolation 0, attention factor 1; the betas are then unused.
+  ensure(fits && rowsPacked(x) && dimensions <= x.shape[0], name, x, positions)
+  ensure(dimensions % 2 === 0, name, x)
+  if (factors !== null) {
+    ensure(factors.shape[0] === dimensions / 2 && rowsPacked(factors), name, x, factors)
+  }
+  // No YaRN: extrapolation 0, attention factor 1; the betas are then unused.
   const address = g.runtime.functions[name](
     g.context,
     addressOf(x),
     addressOf(positions),
-    null,
-    o.dimensions,
-    GGML_ROPE_TYPE_NORMAL,
+    factors === null ? null : addressOf(factors),
+    dimensions,
+    o.style === 'pairs' ? GGML_ROPE_TYPE_NORMAL : GGML_ROPE_TYPE_NEOX,
     o.contextLength,
     o.base,
-    1,
+    o.scale,
     0,
     1,
     32,

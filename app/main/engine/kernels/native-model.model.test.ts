@@ -18,11 +18,15 @@ const native = await openEngine({ threads: 2, precision: 'native' })
 const { kernels, kernelsReason } = native.backend
 
 /**
- * Forward products are exact to 1e-5 of f32. Backward ones round both factors to bf16 where the kernels do: found
- * 1e-6 in the loss, 0.7 % in the whole gradient and in the median of its 420 tensors, 2 % in the second worst, 5 %
- * in the worst, which is the small difference of large parts (A of blk.8.attn_v).
+ * Products of factors rounded to bf16 (8 bits) on the default model, with a random adapter that moves it by 0.4 nat.
+ * Without rounding kernels agree with f32 a hundred times more closely.
  */
-const bounds = { loss: 1e-4, gradient: 1.5e-2, median: 1.5e-2, tensor: 8e-2 }
+const rounds = kernels?.includes('BF16') === true
+const bounds = rounds
+  ? { logProb: 0.1, mean: 0.03, loss: 8e-2, kl: 4e-2, gradient: 0.1, median: 0.1, tensor: 0.35 }
+  : { logProb: 1e-3, mean: 2e-4, loss: 1e-4, kl: 1e-4, gradient: 1e-3, median: 1e-3, tensor: 3e-3 }
+/** The base model alone: found 0.013 nat, where PyTorch's autocast to bf16 differs by 0.027. */
+const baseBounds = rounds ? { logProb: 0.03, mean: 5e-3 } : { logProb: 1e-3, mean: 2e-4 }
 
 afterAll(async () => {
   await native[Symbol.asyncDispose]()
@@ -92,7 +96,7 @@ describe.skipIf(modelPath === null || kernels === null)(
       ratios.sort((x, y) => x - y)
       expect(ratios[Math.floor(ratios.length / 2)]).toBeLessThan(bounds.median)
       // Rounding turns gradients a little; it neither shortens nor lengthens them.
-      expect(Math.abs(alongside / total)).toBeLessThan(3e-3)
+      expect(Math.abs(alongside / total)).toBeLessThan(rounds ? 3e-2 : 1e-3)
       expect(Math.sqrt(apart / total)).toBeLessThan(bounds.gradient)
     }
 
@@ -104,19 +108,25 @@ describe.skipIf(modelPath === null || kernels === null)(
 
     it('the divergence from the base and its gradients stay within the bounds', async () => {
       const [found, expected] = [await klBackward(models.native), await klBackward(models.exact)]
-      expect(Math.abs(found.kl / expected.kl - 1)).toBeLessThan(bounds.loss)
+      expect(Math.abs(found.kl / expected.kl - 1)).toBeLessThan(bounds.kl)
       expectNear(found.gradients, expected.gradients)
     })
 
-    it('log-probabilities differ by little and without a sign', async () => {
-      const score = async (model: EngineModel) =>
-        (await model.score({ ...requestOf(model), gatherIds })).gathered
+    it.each([
+      ['with an adapter', bounds],
+      ['of the base', baseBounds],
+    ])('log-probabilities %s differ by little and without a sign', async (name, bound) => {
+      const score = async (model: EngineModel) => {
+        const request = requestOf(model)
+        const adapter = name === 'of the base' ? null : request.adapter
+        return (await model.score({ ...request, adapter, temperature: 1, gatherIds })).sampled
+      }
       const [found, expected] = [await score(models.native), await score(models.exact)]
       const gaps = [...found].map((value, i) => value - (expected[i] ?? NaN))
       const mean = gaps.reduce((sum, gap) => sum + gap, 0) / gaps.length
       const size = gaps.reduce((sum, gap) => sum + Math.abs(gap), 0) / gaps.length
-      expect(size).toBeLessThan(1e-3)
-      expect(Math.abs(mean)).toBeLessThan(2e-4)
+      expect(size).toBeLessThan(bound.logProb)
+      expect(Math.abs(mean)).toBeLessThan(bound.mean)
     })
 
     it('one and two threads give the same bytes', async () => {
@@ -146,6 +156,34 @@ describe.skipIf(modelPath === null || kernels === null)(
       expect([...fresh.sampled]).toEqual([...plain.sampled])
       expect([...changed.sampled]).not.toEqual([...fresh.sampled])
       expect([...(await model.score(base)).sampled]).toEqual([...before.sampled])
+    })
+
+    it('4,096 tokens train in less than 2 GiB, with values computed again', async () => {
+      await using frugal = await openEngine({ threads: 1, precision: 'native', keptBytes: 0 })
+      const model = await frugal.loadModel(modelPath ?? '')
+      const plan = model.memoryPlan({ tokens: 4096, responseTokens: 2048, rank: 16 })
+      expect(plan).toMatchObject({ recomputes: true })
+      expect(plan.totalBytes).toBeLessThan(2 * 2 ** 30)
+      const adapter = model.createAdapter({ rank: 16, alpha: 32, seed: 1 })
+      const gradients = model.createGradients(adapter)
+      const tokens = Int32Array.from({ length: 4096 }, (_, i) => reference.case.tokens[i % 64] ?? 0)
+      const before = process.memoryUsage.rss()
+      const { loss } = await model.backward({
+        ...{ tokens, responseStart: 2048, temperature: 1, adapter, gradients },
+        gatherIds: tokens.slice(2048),
+        loss: (logProbs) => ({
+          loss: -logProbs.reduce((sum, value) => sum + value, 0) / logProbs.length,
+          gradient: logProbs.map(() => -1 / logProbs.length),
+        }),
+      })
+      // The other models of this file are in memory too, hence the growth; pages that were free count as well.
+      expect(process.memoryUsage.rss() - before).toBeLessThan(2 * 2 ** 30)
+      expect(loss).toBeGreaterThan(0)
+      const sizes = halvesOf(adapter, gradients.tensors).map(({ values }) =>
+        Math.hypot(...values.subarray(0, 5000)),
+      )
+      expect(sizes.every(Number.isFinite)).toBe(true)
+      expect(Math.max(...sizes)).toBeGreaterThan(0)
     })
 
     it('ten rounds leave no handle behind', async () => {

@@ -17,7 +17,6 @@ export async function openKernels(
     const opened = await openVariant(runtime, variant, options)
     if (opened.kind === 'none') reason = opened.reason
     else if (opened.kernels.preferred) return opened
-    else opened.kernels[Symbol.dispose]()
   }
   return { kind: 'none', reason }
 }
@@ -33,14 +32,13 @@ export async function openVariant(
   const { name } = variant
   let kernels: Kernels | null
   try {
-    kernels = Kernels.open(runtime, { name, path: compiled.path })
+    kernels = Kernels.open({ name, path: compiled.path })
   } catch (error) {
     return { kind: 'none', reason: `the ${name} kernels cannot be loaded: ${String(error)}` }
   }
   if (kernels === null) return { kind: 'none', reason: `this processor lacks ${name}` }
   const difference = await selfTest(runtime, kernels)
   if (difference <= selfTestBound) return { kind: 'native', kernels }
-  kernels[Symbol.dispose]()
   return { kind: 'none', reason: `the ${name} kernels differ from ggml by ${difference}` }
 }
 
@@ -59,9 +57,10 @@ async function selfTest(runtime: Runtime, kernels: Kernels): Promise<number> {
   const { rows, columns, tokens } = size
   const plain = arena.plan([columns, rows])
   const input = arena.plan([columns, tokens])
-  const panels = kernels.plan(arena, [rows, columns], 'rounded')
+  const panels = kernels.plan(arena, [rows, columns])
   const outputs = [arena.plan([rows, tokens]), arena.plan([rows, tokens])] as const
-  arena.commit("the kernels' test")
+  const scratch = kernels.planScratch(arena, { tokens, headSize: 16, width: columns })
+  arena.commit()
   const random = seededRandom(7)
   const fill = (count: number): Float32Array => Float32Array.from({ length: count }, random.normal)
   const weights = fill(rows * columns)
@@ -71,7 +70,7 @@ async function selfTest(runtime: Runtime, kernels: Kernels): Promise<number> {
   runtime.write(x, fill(columns * tokens))
   kernels.pack(panels, weights, 0)
   g.into(outputs[0], ops.mulMat(g, weight, x))
-  g.into(outputs[1], ops.packedProduct(g, kernels, [{ panels, x }]))
+  g.into(outputs[1], ops.packedProduct(g, { kernels, scratch }, { main: { panels, x } }))
   await g.run(allocator, { budget: Infinity, before: async () => undefined })
   const read = (slot: Slot): Float32Array =>
     runtime.read(g.leaf(slot), new Float32Array(rows * tokens))

@@ -20,6 +20,12 @@ const gatherIds = Int32Array.from(reference.case.gatherIds)
 const engine = await openEngine({ threads: 2, precision: 'native' })
 const { kernels, kernelsReason } = engine.backend
 
+/** Products of factors rounded to bf16 (8 bits) differ by 2.4e-3 each; over two layers that adds up to this. */
+const rounds = kernels?.includes('BF16') === true
+const bound = rounds
+  ? { logProbs: 1e-2, loss: 4e-2, gradient: 6e-2 }
+  : { logProbs: 1e-4, loss: 1e-4, gradient: 1e-4 }
+
 let folder: TemporaryFolder
 let model: EngineModel
 
@@ -52,18 +58,18 @@ async function backward() {
 if (kernels === null) it.skip(`no kernels here: ${kernelsReason ?? ''}`, () => undefined)
 
 describe.skipIf(kernels === null)('the tiny model (skipped without a compiler)', () => {
-  it('log-probabilities agree as closely as in f32', async () => {
+  it('log-probabilities agree to the bound, and without rounding as closely as in f32', async () => {
     const score = await model.score({ ...requestOf(), gatherIds, topK: 4 })
-    expect(relativeDifference(score.gathered, reference.logProbs)).toBeLessThan(1e-4)
-    expect([...score.topIds]).toEqual(reference.topIds)
+    expect(relativeDifference(score.gathered, reference.logProbs)).toBeLessThan(bound.logProbs)
+    if (!rounds) expect([...score.topIds]).toEqual(reference.topIds)
   })
 
-  it('the loss agrees, and every gradient to what rounding backward products leaves', async () => {
+  it('the loss and every gradient agree to the bound', async () => {
     const { loss, gradients } = await backward()
-    expect(Math.abs(loss / reference.loss - 1)).toBeLessThan(1e-4)
+    expect(Math.abs(loss / reference.loss - 1)).toBeLessThan(bound.loss)
     for (const { name, values } of halvesOf(requestOf().adapter, gradients.tensors)) {
       const expected = decodeFloats(reference.gradients[name] ?? '')
-      expect(relativeDifference(values, expected), name).toBeLessThan(2e-2)
+      expect(relativeDifference(values, expected), name).toBeLessThan(bound.gradient)
     }
   })
 
@@ -79,7 +85,7 @@ describe.skipIf(kernels === null)('the tiny model (skipped without a compiler)',
     expect(one.equals(await bytes(2))).toBe(true)
   })
 
-  it('closing the model frees all but the kernels', async () => {
+  it('closing the model frees all of it', async () => {
     const before = engine.liveHandles()
     const copy = await engine.loadModel(path.join(folder.path, 'tiny.gguf'))
     expect(engine.liveHandles()).toBeGreaterThan(before)

@@ -1,30 +1,42 @@
-// Reads a llama-architecture model's facts from GGUF metadata and checks the tensors it must have.
+// Reads a model's facts from GGUF metadata, and refuses what would silently be computed wrongly. Keys and their
+// defaults are llama.cpp's (src/llama-arch.cpp, src/llama-model.cpp), since that is what serves the model.
 import { AppError } from '../../../shared/errors.ts'
-import type { GgufFile, GgufTensorInfo } from '../gguf/reader.ts'
-import type { ModelInfo, Projection } from '../types.ts'
+import type { GgufFile } from '../gguf/reader.ts'
+import type { ModelInfo } from '../types.ts'
+import { architectures, type Architecture } from './architectures.ts'
+import { checkTensors, frequencyFactorsName, tensorOf } from './tensors.ts'
 
-const architectures = ['llama']
+/** A model's facts and what the layers need to know of its architecture. */
+export interface ModelConfig extends ModelInfo {
+  readonly design: Architecture
+  readonly hasFrequencyFactors: boolean
+  readonly embeddingScale: number
+  /** Factor on the scores before their softmax. */
+  readonly attentionScale: number
+  /** Layer by layer. */
+  readonly attention: readonly LayerAttention[]
+}
 
-export const projections: readonly Projection[] = [
-  'attn_q',
-  'attn_k',
-  'attn_v',
-  'attn_output',
-  'ffn_gate',
-  'ffn_up',
-  'ffn_down',
-]
+export interface LayerAttention {
+  /** Keys that a query sees, itself included; null = all before it. */
+  readonly window: number | null
+  readonly ropeBase: number
+  /** Factor on all positions. */
+  readonly ropeScale: number
+}
 
-export function readModelInfo(file: GgufFile): ModelInfo {
-  const architecture = readArchitecture(file)
+export function readModelInfo(file: GgufFile): ModelConfig {
+  const { architecture, design } = readArchitecture(file)
   const key = (name: string): string => `${architecture}.${name}`
   const width = count(file, key('embedding_length'))
   const heads = count(file, key('attention.head_count'))
   const headSize = count(file, key('attention.key_length'), width / heads)
-  refuseUnknownFeatures(file, { architecture, headSize })
-  const info: ModelInfo = {
+  const layers = readLayers(file, key('block_count'))
+  const subject = { architecture, design, headSize, layers }
+  refuseUnknownFeatures(file, subject)
+  const config: ModelConfig = {
     architecture,
-    layers: count(file, key('block_count')),
+    layers,
     width,
     feedForward: count(file, key('feed_forward_length')),
     heads,
@@ -35,42 +47,101 @@ export function readModelInfo(file: GgufFile): ModelInfo {
     ropeBase: real(file, key('rope.freq_base'), 10_000),
     normEpsilon: real(file, key('attention.layer_norm_rms_epsilon')),
     tiedHead: !file.tensors.has('output.weight'),
+    design,
+    hasFrequencyFactors: design.frequencyFactors && file.tensors.has(frequencyFactorsName),
+    embeddingScale: design.scaledEmbedding ? Math.sqrt(width) : 1,
+    attentionScale: 1 / Math.sqrt(headSize),
+    attention: readAttention(file, subject),
   }
-  checkTensors(file, info)
-  return info
+  checkTensors(file, config)
+  return config
 }
 
-function readArchitecture(file: GgufFile): string {
-  const value = file.metadata.get('general.architecture')
-  if (typeof value !== 'string') throw new AppError('corrupt', 'general.architecture is missing')
-  if (!architectures.includes(value)) {
-    throw new AppError(
-      'unsupported',
-      `the architecture "${value.slice(0, 40)}" needs a newer engine`,
-    )
+function readArchitecture(file: GgufFile): { architecture: string; design: Architecture } {
+  const architecture = file.metadata.get('general.architecture')
+  if (typeof architecture !== 'string') {
+    throw new AppError('corrupt', 'general.architecture is missing')
   }
-  return value
+  const design = architectures.get(architecture)
+  if (design !== undefined) return { architecture, design }
+  throw new AppError(
+    'unsupported',
+    `the architecture "${architecture.slice(0, 40)}" needs a newer engine`,
+  )
 }
 
-/** Refuses what would silently be computed wrongly: scaled or partial rotary embeddings, experts. */
-function refuseUnknownFeatures(
-  file: GgufFile,
-  { architecture, headSize }: { architecture: string; headSize: number },
-): void {
-  const rotated = count(file, `${architecture}.rope.dimension_count`, headSize)
-  const scaling = file.metadata.get(`${architecture}.rope.scaling.type`) ?? 'none'
-  const experts = file.metadata.get(`${architecture}.expert_count`) ?? 0
+function readLayers(file: GgufFile, key: string): number {
+  const layers = count(file, key)
+  if (layers <= file.tensors.size) return layers
+  throw new AppError('corrupt', `${layers} layers, but ${file.tensors.size} tensors`)
+}
+
+interface Subject {
+  readonly architecture: string
+  readonly design: Architecture
+  readonly headSize: number
+  readonly layers: number
+}
+
+/** Refuses partial or unknown rotary embeddings, unequal heads, experts and what the architecture lists. */
+function refuseUnknownFeatures(file: GgufFile, subject: Subject): void {
+  const { architecture, design, headSize, layers } = subject
+  const key = (name: string): string => `${architecture}.${name}`
+  const fact = (name: string): unknown => file.metadata.get(key(name)) ?? 0
+  const rotated = count(file, key('rope.dimension_count'), headSize)
+  const values = count(file, key('attention.value_length'), headSize)
+  const scaling = file.metadata.get(key('rope.scaling.type')) ?? 'linear'
+  const factor = file.metadata.get(key('rope.scaling.attn_factor')) ?? 1
   const reasons = [
     rotated === headSize ? null : `a rotary embedding over ${rotated} of ${headSize} channels`,
-    scaling === 'none' ? null : `scaled rotary embeddings (${JSON.stringify(scaling)})`,
-    experts === 0 ? null : 'mixture of experts',
+    values === headSize ? null : `values of size ${values} beside keys of size ${headSize}`,
+    scaling === 'none' || scaling === 'linear'
+      ? null
+      : `scaled rotary embeddings (${JSON.stringify(scaling)})`,
+    factor === 1 ? null : 'scores scaled with the rotary embedding',
+    fact('expert_count') === 0 ? null : 'mixture of experts',
     headSize % 2 === 0 ? null : `a head size of ${headSize}`,
+    ...design.unknownKeys.map((name) => (fact(name) === 0 ? null : key(name))),
+    design.unknownLayerCounts.includes(layers) ? `${layers} layers of ${architecture}` : null,
   ].filter((reason) => reason !== null)
   if (reasons.length === 0) return
   throw new AppError(
     'unsupported',
     `the model uses ${reasons.join(', ')}: this needs a newer engine`,
   )
+}
+
+/** Window and rotary embedding of each layer. Only layers that see all keys have scaled positions. */
+function readAttention(file: GgufFile, subject: Subject): LayerAttention[] {
+  const { architecture, design, layers } = subject
+  const key = (name: string): string => `${architecture}.${name}`
+  const everywhere = {
+    window: null,
+    ropeBase: real(file, key('rope.freq_base'), 10_000),
+    ropeScale: readRopeScale(file, key),
+  }
+  const window = file.metadata.get(key('attention.sliding_window')) ?? 0
+  if (design.window === null || window === 0) {
+    return Array.from({ length: layers }, () => everywhere)
+  }
+  const near = {
+    window: count(file, key('attention.sliding_window')),
+    ropeBase: real(file, key('rope.freq_base_swa'), design.window.ropeBase),
+    ropeScale: 1,
+  }
+  const period = count(file, key('attention.sliding_window_pattern'), design.window.period)
+  return Array.from({ length: layers }, (_, layer) =>
+    layer % period === period - 1 ? everywhere : near,
+  )
+}
+
+/** Linear scaling, which llama.cpp also applies where the type is not named. */
+function readRopeScale(file: GgufFile, key: (name: string) => string): number {
+  if (file.metadata.get(key('rope.scaling.type')) === 'none') return 1
+  const names = ['rope.scaling.factor', 'rope.scale_linear'].map(key)
+  const found = names.find((name) => file.metadata.has(name))
+  if (found === undefined || file.metadata.get(found) === 0) return 1
+  return 1 / real(file, found)
 }
 
 function count(file: GgufFile, key: string, fallback?: number): number {
@@ -86,66 +157,4 @@ function real(file: GgufFile, key: string, fallback?: number): number {
   const value = file.metadata.get(key) ?? fallback
   if (typeof value === 'number' && Number.isFinite(value) && value > 0) return value
   throw new AppError('corrupt', `${key} is not a positive number`)
-}
-
-/** The stored tensor of a name; missing is an error. */
-export function tensorOf(file: GgufFile, name: string): GgufTensorInfo {
-  const tensor = file.tensors.get(name)
-  if (tensor === undefined) throw new AppError('corrupt', `the tensor ${name} is missing`)
-  return tensor
-}
-
-/** Inputs and outputs of a projection. */
-export function projectionShape(info: ModelInfo, projection: Projection): [number, number] {
-  const queries = info.heads * info.headSize
-  const keys = info.keyValueHeads * info.headSize
-  const shapes: Record<Projection, [number, number]> = {
-    attn_q: [info.width, queries],
-    attn_k: [info.width, keys],
-    attn_v: [info.width, keys],
-    attn_output: [queries, info.width],
-    ffn_gate: [info.width, info.feedForward],
-    ffn_up: [info.width, info.feedForward],
-    ffn_down: [info.feedForward, info.width],
-  }
-  return shapes[projection]
-}
-
-export function projectionName(layer: number, projection: Projection): string {
-  return `blk.${layer}.${projection}.weight`
-}
-
-function checkTensors(file: GgufFile, info: ModelInfo): void {
-  if (info.layers > file.tensors.size) {
-    throw new AppError('corrupt', `${info.layers} layers, but ${file.tensors.size} tensors`)
-  }
-  if (info.heads % info.keyValueHeads !== 0) {
-    throw new AppError(
-      'corrupt',
-      `${info.heads} heads cannot share ${info.keyValueHeads} key heads`,
-    )
-  }
-  const expected = new Map<string, readonly number[]>([
-    ['token_embd.weight', [info.width, info.vocabulary]],
-    ['output_norm.weight', [info.width]],
-  ])
-  if (!info.tiedHead) expected.set('output.weight', [info.width, info.vocabulary])
-  for (let layer = 0; layer < info.layers; layer += 1) {
-    expected.set(`blk.${layer}.attn_norm.weight`, [info.width])
-    expected.set(`blk.${layer}.ffn_norm.weight`, [info.width])
-    for (const projection of projections) {
-      expected.set(projectionName(layer, projection), projectionShape(info, projection))
-    }
-  }
-  for (const [name, shape] of expected) checkShape(tensorOf(file, name), shape)
-  for (const name of file.tensors.keys()) {
-    if (expected.has(name)) continue
-    throw new AppError('unsupported', `the tensor ${name.slice(0, 80)} needs a newer engine`)
-  }
-}
-
-function checkShape(tensor: GgufTensorInfo, shape: readonly number[]): void {
-  if (String(tensor.shape) === String(shape)) return
-  const message = `expected [${shape}] in ${tensor.name}, found [${tensor.shape}]`
-  throw new AppError('corrupt', message)
 }

@@ -4,6 +4,7 @@
 //   KL(p ‖ q)  d logits_q = (q − p) · factor / T        with p from the base's stored hidden states.
 // log Z of a row = its largest logit − log of that token's probability, which keeps full f32 precision.
 import { Graph, ops, type Slot, type Tensor } from '../ffi/index.ts'
+import type { GatherRequest, HeadScores } from './executor.ts'
 import { rowsOf } from './ops/places.ts'
 import { topOfRows } from './top-k.ts'
 import type { ModelWeights, Work } from './weights.ts'
@@ -30,16 +31,7 @@ export function headRows(vocabulary: number): number {
   return Math.max(1, Math.min(32, Math.floor(2 ** 21 / vocabulary)))
 }
 
-export interface HeadScores {
-  readonly gathered: Float32Array // [R, M]
-  readonly topIds: Int32Array // [R, K]
-  readonly topLogProbs: Float32Array // [R, K]
-}
-
-export async function headScores(
-  call: HeadCall,
-  request: { readonly ids: Int32Array; readonly idsPerRow: number; readonly topK: number },
-): Promise<HeadScores> {
+export async function headScores(call: HeadCall, request: GatherRequest): Promise<HeadScores> {
   const R = call.hidden.shape[1]
   const { idsPerRow: M, topK: K } = request
   const scores = {
@@ -61,7 +53,7 @@ interface Rows {
 
 async function scoreRows(
   call: HeadCall,
-  request: { readonly ids: Int32Array; readonly idsPerRow: number; readonly topK: number },
+  request: GatherRequest,
   { scores, rows }: { readonly scores: HeadScores; readonly rows: Rows },
 ): Promise<void> {
   using g = new Graph(call.work.runtime)
@@ -103,10 +95,7 @@ function scaledLogits(
 
 /** [C, rows] → [V, rows]. */
 function headProduct(g: Graph, { weights }: HeadCall, states: Tensor): Tensor {
-  const { packedHead } = weights
-  if (packedHead === null) return ops.mulMat(g, g.leaf(weights.head), states)
-  const { kernels, panels } = packedHead
-  return ops.packedProduct(g, kernels, [{ panels, x: states }])
+  return ops.mulMat(g, g.leaf(weights.head), states)
 }
 
 interface Likeliest {
@@ -218,16 +207,10 @@ function factorsLeaf(g: Graph, call: HeadCall, at: GatheredGradient & { rows: Ro
 }
 
 /**
- * Σ_v x[v] · head[v], [V, rows] → [C, rows]. In f32 an outer product over the stored head: a transposed copy would
+ * Σ_v x[v] · head[v], [V, rows] → [C, rows]. An outer product over the stored head: a transposed copy would
  * be 1.3 times as fast here and cost 108 MiB at 135M.
  */
 function timesHead(g: Graph, call: HeadCall, x: Tensor): Tensor {
-  const { packedHead } = call.weights
-  if (packedHead !== null) {
-    const { kernels, transposed } = packedHead
-    if (transposed === null) throw new Error('the transposed head was not made')
-    return ops.packedProduct(g, kernels, [{ panels: transposed, x }])
-  }
   return ops.outProd(g, g.leaf(call.weights.head), ops.permute(g, x, [1, 0, 2, 3]))
 }
 

@@ -1,15 +1,19 @@
-// One transformer layer of the llama architecture, forward and backward. Forward keeps what backward needs in
-// `LayerSlots`; cheap intermediate results (norms, the activation) are computed again.
-import { ops, type Graph, type Kernels, type Slot, type Tensor } from '../ffi/index.ts'
-import type { ModelInfo } from '../types.ts'
+// One transformer layer of any known architecture, forward and backward: which norms, biases, activation, window
+// and rotary style it has stands in its config. Forward keeps what backward needs in `LayerSlots`; cheap
+// intermediate results (norms, the activation) are computed again.
+import { ops, type Graph, type Slot, type Tensor } from '../ffi/index.ts'
+import type { LayerAttention, ModelConfig } from './config.ts'
 import { attention } from './ops/attention.ts'
+import { gatedUnit } from './ops/gated-unit.ts'
 import { linearBackward, linearForward, type LinearGroup } from './ops/linear.ts'
 import { rmsNorm } from './ops/rms-norm.ts'
 import { rope, type RopeParams } from './ops/rope.ts'
-import { swiglu } from './ops/swiglu.ts'
 import type { GroupName, LayerWeights } from './weights.ts'
 
-/** What forward leaves for backward; the last four are used only with an adapter. */
+/**
+ * What forward leaves for backward; null where the architecture has no such norm. The last four are used only with
+ * an adapter.
+ */
 export interface LayerSlots {
   readonly x: Slot // [C, T]
   readonly q: Slot // [D, H, T]
@@ -18,6 +22,12 @@ export interface LayerSlots {
   readonly attended: Slot // [D · H, T]
   readonly middle: Slot // [C, T]
   readonly gateUp: Slot // [2F, T]
+  /** q and k before their norms. */
+  readonly queryInput: Slot | null // [D, H, T]
+  readonly keyInput: Slot | null // [D, K, T]
+  /** Outputs of the two branches before their norms. */
+  readonly attentionOutput: Slot | null // [C, T]
+  readonly feedForwardOutput: Slot | null // [C, T]
   readonly hQkv: Slot // [P, T]
   readonly hOutput: Slot // [P, T]
   readonly hGateUp: Slot // [P, T]
@@ -49,35 +59,44 @@ export interface BackwardScratch {
 }
 
 export interface LayerCall {
-  readonly info: ModelInfo
+  readonly info: ModelConfig
+  readonly attention: LayerAttention
   readonly weights: LayerWeights
+  /** Divisors of the rotary frequencies, [D / 2]. */
+  readonly frequencyFactors: Slot | null
   readonly slots: LayerSlots
   readonly scratch: LayerScratch
   readonly withAdapter: boolean
-  /** Null = ggml's products. */
-  readonly kernels: Kernels | null
 }
 
 /** Queries in one attention block: small enough to save half of the scores, large enough for fast products. */
 const attentionBlock = 128
 
 export function layerForward(g: Graph, call: LayerCall, output: Slot): void {
-  const { slots, scratch, weights } = call
+  const { slots, scratch, weights, info } = call
   const x = g.leaf(slots.x)
   const normed = norm(g, x, { weight: weights.attentionNorm, call })
   const qkv = linear(g, call, { group: 'qkv', x: normed, h: slots.hQkv, output: scratch.qkv })
-  const { q, k, v } = splitHeads(g, call, qkv)
-  const target = { block: attentionBlock, output: g.leaf(slots.attended), kernels: call.kernels }
-  const attended = attention.forward(g, { q, k, v }, target)
-  const projected = scratch.projected
+  const inputs = splitHeads(g, call, qkv)
+  const target = { ...attentionParams(call), output: g.leaf(slots.attended) }
+  const attended = attention.forward(g, inputs, target)
+  const projected = slots.attentionOutput ?? scratch.projected
   const o = linear(g, call, { group: 'output', x: attended, h: slots.hOutput, output: projected })
-  const middle = g.into(slots.middle, ops.add(g, x, o)) // [C, T]
+  const attentionPart = postNorm(g, o, { weight: weights.attentionPostNorm, call })
+  const middle = g.into(slots.middle, ops.add(g, x, attentionPart)) // [C, T]
   const normed2 = norm(g, middle, { weight: weights.feedForwardNorm, call })
   const wide = { group: 'gateUp', x: normed2, h: slots.hGateUp, output: slots.gateUp } as const
-  const activated = swiglu.forward(g, halves(g, linear(g, call, wide)))
-  const narrow = { group: 'down', x: activated, h: slots.hDown, output: projected } as const
+  const { activation } = info.design
+  const activated = gatedUnit.forward(g, halves(g, linear(g, call, wide)), { activation })
+  const place = slots.feedForwardOutput ?? scratch.projected
+  const narrow = { group: 'down', x: activated, h: slots.hDown, output: place } as const
   const down = linear(g, call, narrow)
-  g.into(output, ops.add(g, middle, down)) // [C, T]
+  const feedForwardPart = postNorm(g, down, { weight: weights.feedForwardPostNorm, call })
+  g.into(output, ops.add(g, middle, feedForwardPart)) // [C, T]
+}
+
+function attentionParams({ info, attention: { window } }: LayerCall) {
+  return { block: attentionBlock, scale: info.attentionScale, window }
 }
 
 /** Takes the gradient of the layer's output from `dy`, leaves that of its input there. */
@@ -90,10 +109,14 @@ export function layerBackward(
   const { slots, weights } = call
   const dy = g.leaf(scratch.dy)
   const middle = g.leaf(slots.middle)
-  const dNormed2 = feedForwardBackward(g, call, { scratch, dy })
+  const feedForward = { weight: weights.feedForwardPostNorm, x: slots.feedForwardOutput, dy }
+  const dFeedForward = optionalNormBackward(g, call, feedForward)
+  const dNormed2 = feedForwardBackward(g, call, { scratch, dy: dFeedForward })
   const ffn = { x: middle, weight: weights.feedForwardNorm, dy: dNormed2 }
   const dMiddle = ops.add(g, dy, normBackward(g, call, ffn)) // [C, T]
-  const dNormed = attentionBackward(g, call, { ...backward, dMiddle })
+  const attended = { weight: weights.attentionPostNorm, x: slots.attentionOutput, dy: dMiddle }
+  const dOutput = optionalNormBackward(g, call, attended)
+  const dNormed = attentionBackward(g, call, { ...backward, dOutput })
   if (dNormed === null) return
   const att = { x: g.leaf(slots.x), weight: weights.attentionNorm, dy: dNormed }
   g.into(scratch.dy, ops.add(g, dMiddle, normBackward(g, call, att)))
@@ -107,7 +130,8 @@ function feedForwardBackward(
   const { slots, weights } = call
   const { scratch } = at
   const inputs = halves(g, g.leaf(slots.gateUp))
-  const activated = swiglu.forward(g, inputs) // [F, T]
+  const { activation } = call.info.design
+  const activated = gatedUnit.forward(g, inputs, { activation }) // [F, T]
   const grad = linearBackward(g, {
     group: weights.down,
     x: activated,
@@ -118,7 +142,7 @@ function feedForwardBackward(
     gradA: scratch.gradA.down,
     gradB: scratch.gradB.down,
   })
-  const parts = swiglu.backward(g, { inputs, grad: present(grad) })
+  const parts = gatedUnit.backward(g, { inputs, grad: present(grad) }, { activation })
   const normed = norm(g, g.leaf(slots.middle), { weight: weights.feedForwardNorm, call })
   const dNormed = linearBackward(g, {
     group: weights.gateUp,
@@ -136,7 +160,7 @@ function feedForwardBackward(
 function attentionBackward(
   g: Graph,
   call: LayerCall,
-  at: { readonly scratch: BackwardScratch; readonly needInput: boolean; readonly dMiddle: Tensor },
+  at: { readonly scratch: BackwardScratch; readonly needInput: boolean; readonly dOutput: Tensor },
 ): Tensor | null {
   const { slots, weights } = call
   const { scratch } = at
@@ -145,7 +169,7 @@ function attentionBackward(
     group: weights.output,
     x: attended,
     h: g.leaf(slots.hOutput),
-    grads: [at.dMiddle],
+    grads: [at.dOutput],
     joined: scratch.joined.output,
     output: scratch.dAttended,
     gradA: scratch.gradA.output,
@@ -153,7 +177,7 @@ function attentionBackward(
   })
   const inputs = { q: g.leaf(slots.q), k: g.leaf(slots.k), v: g.leaf(slots.v) }
   const gradients = { q: g.leaf(scratch.dq), k: g.leaf(scratch.dk), v: g.leaf(scratch.dv) }
-  const params = { block: attentionBlock, output: attended, gradients, kernels: call.kernels }
+  const params = { ...attentionParams(call), output: attended, gradients }
   attention.backward(g, { inputs, grad: present(grad) }, params)
   return linearBackward(g, {
     group: weights.qkv,
@@ -167,21 +191,43 @@ function attentionBackward(
   })
 }
 
-/** [D · (H + 2K), T] → rotated q [D, H, T], rotated k [D, T, K], v [D, T, K], kept in their slots. */
+/**
+ * [D · (H + 2K), T] → normed and rotated q [D, H, T] and k [D, T, K], v [D, T, K], kept in their slots; before the
+ * norms q and k are kept too.
+ */
 function splitHeads(g: Graph, call: LayerCall, qkv: Tensor): { q: Tensor; k: Tensor; v: Tensor } {
   const { heads: H, keyValueHeads: K, headSize: D } = call.info
+  const { slots, weights } = call
   const T = qkv.shape[1]
   const part = (first: number, count: number): Tensor =>
     ops.view(g, qkv, { shape: [D, count, T], strides: [D, D * (H + 2 * K)], offset: first * D })
   const positions = g.leaf(call.scratch.positions)
-  const params = ropeParams(call.info)
-  const q = g.into(call.slots.q, rope.forward(g, { x: part(0, H), positions }, params))
-  const rotated = rope.forward(g, { x: part(H, K), positions }, params) // [D, K, T]
-  const k = g.leaf(call.slots.k)
+  const params = ropeParams(g, call)
+  const query = { weight: weights.queryNorm, input: slots.queryInput }
+  const q = g.into(
+    slots.q,
+    rope.forward(g, { x: headNorm(g, call, { ...query, x: part(0, H) }), positions }, params),
+  )
+  const key = { weight: weights.keyNorm, input: slots.keyInput }
+  const normedKey = headNorm(g, call, { ...key, x: part(H, K) })
+  const rotated = rope.forward(g, { x: normedKey, positions }, params) // [D, K, T]
+  const k = g.leaf(slots.k)
   ops.copyInto(g, ops.permute(g, rotated, [0, 2, 1, 3]), k)
-  const v = g.leaf(call.slots.v)
+  const v = g.leaf(slots.v)
   ops.copyInto(g, ops.permute(g, part(H + K, K), [0, 2, 1, 3]), v)
   return { q, k, v }
+}
+
+/** Norms x [D, heads, T] head by head and keeps it in `input`; without a weight, x itself. */
+function headNorm(
+  g: Graph,
+  call: LayerCall,
+  at: { readonly x: Tensor; readonly weight: Slot | null; readonly input: Slot | null },
+): Tensor {
+  if (at.weight === null) return at.x
+  const kept = g.leaf(present(at.input))
+  ops.copyInto(g, at.x, kept)
+  return norm(g, kept, { weight: at.weight, call })
 }
 
 /** Gradients of q, k, v as the projections' outputs, each packed [D · heads, T]. */
@@ -191,21 +237,32 @@ function joinHeads(
   gradients: { readonly q: Tensor; readonly k: Tensor; readonly v: Tensor },
 ): Tensor[] {
   const { heads: H, keyValueHeads: K, headSize: D } = call.info
+  const { slots, weights } = call
   const T = gradients.q.shape[2]
   const positions = g.leaf(call.scratch.positions)
-  const params = ropeParams(call.info)
+  const params = ropeParams(g, call)
   const unrotated = (grad: Tensor): Tensor =>
     rope.backward(g, { inputs: { x: grad, positions }, grad }, params).x
   const byToken = (x: Tensor): Tensor => ops.permute(g, x, [0, 2, 1, 3]) // [D, T, K] → [D, K, T]
+  const query = { weight: weights.queryNorm, x: slots.queryInput, dy: unrotated(gradients.q) }
+  const key = { weight: weights.keyNorm, x: slots.keyInput, dy: unrotated(byToken(gradients.k)) }
   return [
-    ops.reshape(g, unrotated(gradients.q), D * H, T),
-    ops.reshape(g, unrotated(byToken(gradients.k)), D * K, T),
+    ops.reshape(g, optionalNormBackward(g, call, query), D * H, T),
+    ops.reshape(g, optionalNormBackward(g, call, key), D * K, T),
     ops.reshape(g, ops.contiguous(g, byToken(gradients.v)), D * K, T),
   ]
 }
 
-function ropeParams(info: ModelInfo): RopeParams {
-  return { dimensions: info.headSize, contextLength: info.contextLength, base: info.ropeBase }
+function ropeParams(g: Graph, call: LayerCall): RopeParams {
+  const { info, attention: layer, frequencyFactors } = call
+  return {
+    dimensions: info.headSize,
+    contextLength: info.contextLength,
+    base: layer.ropeBase,
+    scale: layer.ropeScale,
+    style: info.design.rope,
+    factors: frequencyFactors === null ? null : g.leaf(frequencyFactors),
+  }
 }
 
 function norm(
@@ -215,6 +272,25 @@ function norm(
 ): Tensor {
   const epsilon = at.call.info.normEpsilon
   return rmsNorm.forward(g, { x, weight: g.leaf(at.weight) }, { epsilon })
+}
+
+/** The norm of a branch's output; x itself where the architecture has none. */
+function postNorm(
+  g: Graph,
+  x: Tensor,
+  at: { readonly weight: Slot | null; readonly call: LayerCall },
+): Tensor {
+  return at.weight === null ? x : norm(g, x, { weight: at.weight, call: at.call })
+}
+
+/** Gradient of the input of a norm that the architecture may lack; without it dy itself. */
+function optionalNormBackward(
+  g: Graph,
+  call: LayerCall,
+  at: { readonly x: Slot | null; readonly weight: Slot | null; readonly dy: Tensor },
+): Tensor {
+  if (at.weight === null) return at.dy
+  return normBackward(g, call, { x: g.leaf(present(at.x)), weight: at.weight, dy: at.dy })
 }
 
 function normBackward(
@@ -248,7 +324,7 @@ function linear(
   return linearForward(g, { x: at.x, group, output: at.output, adapter })
 }
 
-function present(tensor: Tensor | null): Tensor {
-  if (tensor === null) throw new Error('a gradient is missing')
-  return tensor
+function present<T>(value: T | null): T {
+  if (value === null) throw new Error('a gradient or a kept value is missing')
+  return value
 }

@@ -1,14 +1,16 @@
 // Forward and backward through all layers, one graph per layer, on the memory of a call plan.
 import { Graph, ops } from '../ffi/index.ts'
-import type { Adapter, AdapterGradients, ModelInfo } from '../types.ts'
-import { layerBackward, layerForward, type BackwardScratch, type LayerCall } from './layer.ts'
+import type { Adapter, AdapterGradients } from '../types.ts'
+import type { ModelConfig } from './config.ts'
+import { layerBackward, layerForward, type LayerCall } from './layer.ts'
 import { rmsNorm } from './ops/rms-norm.ts'
-import { groupNames, type CallPlan } from './plan.ts'
+import { addPairGradients } from './collect.ts'
+import type { CallPlan } from './plan.ts'
 import type { ModelWeights, Work } from './weights.ts'
 
 export interface Pass {
   readonly work: Work
-  readonly info: ModelInfo
+  readonly info: ModelConfig
   readonly weights: ModelWeights
   readonly plan: CallPlan
   /** Null = the base model. */
@@ -41,7 +43,9 @@ async function embedTokens(pass: Pass, tokens: Int32Array): Promise<void> {
     Int32Array.from({ length: plan.T }, (_, t) => t),
   )
   const embedded = ops.getRows(g, g.leaf(weights.embedding), ids) // [C, T]
-  g.into(layerAt(plan.layers, 0).x, embedded)
+  const { embeddingScale } = pass.info
+  const scaled = embeddingScale === 1 ? embedded : ops.scale(g, embedded, embeddingScale)
+  g.into(layerAt(plan.layers, 0).x, scaled)
   await g.run(work.allocator, work.pacer)
 }
 
@@ -56,11 +60,12 @@ function layerCall(pass: Pass, layer: number): LayerCall {
   const { info, weights, plan, adapter } = pass
   return {
     info,
+    attention: layerAt(info.attention, layer),
     weights: layerAt(weights.layers, layer),
+    frequencyFactors: weights.frequencyFactors,
     slots: layerAt(plan.layers, layer),
     scratch: plan.scratch,
     withAdapter: adapter !== null,
-    kernels: weights.packedHead?.kernels ?? null,
   }
 }
 
@@ -78,7 +83,6 @@ export async function backwardPass(
 ): Promise<void> {
   const { plan } = pass
   if (plan.backward === null) throw new Error('the plan has no room for a backward pass')
-  const collector = createCollector(pass, adapter, gradients)
   await normBackward(pass, plan.backward)
   for (let layer = plan.layers.length - 1; layer >= 0; layer -= 1) {
     // The layer's own kept values were overwritten by the layers above it.
@@ -87,7 +91,8 @@ export async function backwardPass(
     const at = { scratch: plan.backward, needInput: layer > 0 }
     layerBackward(g, layerCall(pass, layer), at)
     await g.run(pass.work.allocator, pass.work.pacer)
-    collector(layer)
+    const from = { weights: layerAt(pass.weights.layers, layer), ...plan.backward }
+    addPairGradients(pass.work.runtime, from, { adapter, gradients })
   }
 }
 
@@ -106,54 +111,4 @@ async function normBackward(
   const dx = rmsNorm.backward(g, call, { epsilon: pass.info.normEpsilon }).x
   ops.copyInto(g, dx, ops.viewRows(g, dy, [plan.firstRow, plan.R]))
   await g.run(work.allocator, work.pacer)
-}
-
-/** Reads one layer's gradients from native memory and adds them to the caller's sums. */
-function createCollector(
-  pass: Pass,
-  adapter: Adapter,
-  gradients: AdapterGradients,
-): (layer: number) => void {
-  const byName = new Map(adapter.tensors.map((tensor, i) => [tensor.name, gradients.tensors[i]]))
-  const scratch = pass.plan.backward as BackwardScratch
-  return (layer) => {
-    using g = new Graph(pass.work.runtime)
-    for (const name of groupNames) {
-      const group = layerAt(pass.weights.layers, layer)[name]
-      const gradA = readSlot(g, scratch.gradA[name])
-      group.members.forEach((member, m) => {
-        const target = byName.get(member.name)
-        if (target === undefined) return
-        const start = m * group.paddedRank * group.inFeatures
-        addInto(target.a, gradA.subarray(start, start + target.a.length))
-        const gradB = readSlot(g, layerAt(scratch.gradB[name], m))
-        addTransposed(target.b, gradB, { adapter, outFeatures: member.outFeatures })
-      })
-    }
-  }
-}
-
-function readSlot(g: Graph, slot: BackwardScratch['dy']): Float32Array {
-  return g.runtime.read(g.leaf(slot), new Float32Array(slot.shape[0] * slot.shape[1]))
-}
-
-function addInto(target: Float32Array, source: Float32Array): void {
-  for (let i = 0; i < target.length; i += 1)
-    target[i] = (target[i] as number) + (source[i] as number)
-}
-
-/** Adds s · dBᵀ [p, O] into B [O, r], where s = alpha / rank. */
-function addTransposed(
-  target: Float32Array,
-  source: Float32Array,
-  { adapter, outFeatures }: { readonly adapter: Adapter; readonly outFeatures: number },
-): void {
-  const { rank } = adapter
-  const factor = adapter.alpha / rank
-  for (let r = 0; r < rank; r += 1) {
-    for (let out = 0; out < outFeatures; out += 1) {
-      const at = out * rank + r
-      target[at] = (target[at] as number) + factor * (source[r * outFeatures + out] as number)
-    }
-  }
 }

@@ -2,12 +2,9 @@
 // all kept for backward or computed again layer by layer.
 import { AppError } from '../../../shared/errors.ts'
 import type { Arena, Slot } from '../ffi/index.ts'
-import type { ModelInfo } from '../types.ts'
+import type { ModelConfig } from './config.ts'
 import type { BackwardScratch, LayerScratch, LayerSlots } from './layer.ts'
-import { groupsOf, type GroupName, type ModelWeights } from './weights.ts'
-
-/** ggml's fast products need inner sizes that are multiples of 16; padding lies after the last token. */
-const tokenMultiple = 16
+import { groupNames, type GroupName, type ModelWeights } from './weights.ts'
 
 export interface CallPlan {
   /** Input tokens, padded. */
@@ -28,34 +25,39 @@ export interface CallPlan {
 }
 
 export interface PlanRequest {
-  readonly info: ModelInfo
+  readonly info: ModelConfig
   readonly weights: ModelWeights
-  readonly tokenCount: number
-  readonly responseStart: number
+  /** Input tokens, padded to a multiple of 16. */
+  readonly T: number
+  readonly R: number
+  readonly firstRow: number
   readonly withBackward: boolean
   /** Values kept for backward up to this size; above it each layer's forward runs twice. */
   readonly keptBytes: number
 }
 
+/** What the kept values are called in a memory plan. */
+export function keptName(keepsLayers: boolean): string {
+  return keepsLayers ? 'values kept for backward' : 'one layer at a time'
+}
+
 export function planCall(arena: Arena, request: PlanRequest): CallPlan {
-  const { info, weights } = request
-  // The last token is only predicted, never an input.
-  const T = Math.ceil((request.tokenCount - 1) / tokenMultiple) * tokenMultiple
-  const R = request.tokenCount - request.responseStart
+  const { info, weights, T, R, firstRow } = request
   const shapes = layerShapes(request, T)
-  const bytes = Object.values(shapes).reduce((sum, shape) => sum + product(shape) * 4, 0)
+  const bytes = Object.values(shapes).reduce((sum, shape) => sum + sizeOf(shape) * 4, 0)
   const keepsLayers = request.withBackward && bytes * info.layers <= request.keptBytes
-  arena.reset()
+  arena.section(keptName(keepsLayers))
   const shared = keepsLayers ? null : planLayer(arena, shapes)
   const inputs = planInputs(arena, request, { T, keepsLayers })
   const layers = weights.layers.map((_, layer) => ({
     ...(shared ?? planLayer(arena, shapes)),
     x: inputs[layer] ?? missing(),
   }))
+  arena.section('work')
   return {
     T,
     R,
-    firstRow: request.responseStart - 1,
+    firstRow,
     tokens: arena.plan([T], 'i32'),
     layers,
     final: inputs[info.layers] ?? missing(),
@@ -70,15 +72,21 @@ function missing(): never {
   throw new Error('a layer has no input slot')
 }
 
-function product(shape: readonly number[]): number {
-  return shape.reduce((total, size) => total * size, 1)
+function sizeOf(shape: readonly number[] | null): number {
+  return shape === null ? 0 : shape.reduce((total, size) => total * size, 1)
 }
 
-type LayerShapes = Record<Exclude<keyof LayerSlots, 'x'>, readonly number[]>
+/** Null = the architecture keeps no such value. */
+type LayerShapes = Record<Exclude<keyof LayerSlots, 'x'>, readonly number[] | null>
 
 function layerShapes({ info, weights }: PlanRequest, T: number): LayerShapes {
   const { width: C, headSize: D, heads: H, keyValueHeads: K, feedForward: F } = info
+  const { headNorms, postNorms } = info.design
   return {
+    queryInput: headNorms ? [D, H, T] : null,
+    keyInput: headNorms ? [D, K, T] : null,
+    attentionOutput: postNorms ? [C, T] : null,
+    feedForwardOutput: postNorms ? [C, T] : null,
     q: [D, H, T],
     k: [D, T, K],
     v: [D, T, K],
@@ -93,7 +101,9 @@ function layerShapes({ info, weights }: PlanRequest, T: number): LayerShapes {
 }
 
 function planLayer(arena: Arena, shapes: LayerShapes): Omit<LayerSlots, 'x'> {
-  const entries = Object.entries(shapes).map(([name, shape]) => [name, arena.plan(shape)] as const)
+  const entries = Object.entries(shapes).map(
+    ([name, shape]) => [name, shape === null ? null : arena.plan(shape)] as const,
+  )
   return Object.fromEntries(entries) as unknown as Omit<LayerSlots, 'x'>
 }
 
@@ -108,8 +118,6 @@ function planInputs(
   const turns = [slot(), slot()] as const
   return Array.from({ length: info.layers + 1 }, (_, layer) => turns[layer % 2 === 0 ? 0 : 1])
 }
-
-const groupNames: readonly GroupName[] = ['qkv', 'output', 'gateUp', 'down']
 
 function byGroup<T>(make: (name: GroupName) => T): Record<GroupName, T> {
   return Object.fromEntries(groupNames.map((name) => [name, make(name)])) as Record<GroupName, T>
@@ -140,6 +148,7 @@ function planBackward(
   { info, weights }: PlanRequest,
   { T, R }: { readonly T: number; readonly R: number },
 ): BackwardScratch & { readonly dHidden: Slot } {
+  arena.section('backward')
   const layer = firstLayer(weights)
   const { width: C, headSize: D, heads: H, keyValueHeads: K, feedForward: F } = info
   return {
@@ -158,5 +167,3 @@ function planBackward(
     dHidden: arena.plan([C, R]),
   }
 }
-
-export { groupNames, groupsOf }

@@ -35,6 +35,20 @@ export function checkGatherIds(info: ModelInfo, ids: Int32Array, R: number): num
   return ids.length / R
 }
 
+export function checkMemoryRequest(request: {
+  readonly tokens: number
+  readonly responseTokens: number
+  readonly rank: number
+}): void {
+  const { tokens, responseTokens, rank } = request
+  const whole = [tokens, responseTokens, rank].every(
+    (count) => Number.isInteger(count) && count > 0,
+  )
+  if (!whole || responseTokens >= tokens) {
+    refuse(`no plan for ${responseTokens} of ${tokens} tokens at rank ${rank}`)
+  }
+}
+
 export function checkTopK(info: ModelInfo, topK: number): void {
   if (Number.isInteger(topK) && topK >= 0 && topK <= Math.min(info.vocabulary, 1024)) return
   refuse(`topK must be from 0 to ${Math.min(info.vocabulary, 1024)}, got ${topK}`)

@@ -43,3 +43,24 @@ function pickTop(line: Float32Array, ids: Int32Array, values: Float32Array): voi
     worst = values[count - 1] as number
   }
 }
+
+/**
+ * The largest of lists that parts of the vocabulary made: `stats` [slices, rows, 2 + 2K] as native/head.h writes it.
+ * Equal numbers are ordered by id.
+ */
+export function mergeTop(
+  stats: Float32Array,
+  at: { readonly row: number; readonly rows: number; readonly topK: number },
+): { readonly id: number; readonly value: number }[] {
+  const { row, rows, topK } = at
+  const size = 2 + 2 * topK
+  const found: { id: number; value: number }[] = []
+  for (let start = row * size; start < stats.length; start += rows * size) {
+    for (let k = 0; k < topK; k += 1) {
+      const value = stats[start + 2 + k] ?? NaN
+      if (value !== -Infinity) found.push({ id: stats[start + 2 + topK + k] ?? NaN, value })
+    }
+  }
+  found.sort((one, other) => other.value - one.value || one.id - other.id)
+  return found.slice(0, topK)
+}

@@ -1,11 +1,12 @@
 // Owns a model's frozen weights in native memory and keeps them ready for a call: enough adapter columns, the
 // right adapter in them, transposed copies where a gradient is asked for.
-import { Arena, type Kernels, type Runtime } from '../ffi/index.ts'
+import { Arena, type ArenaPart, type Kernels, type Runtime } from '../ffi/index.ts'
 import { parseGguf } from '../gguf/reader.ts'
 import { fileSource } from '../gguf/source.ts'
-import type { Adapter, ModelInfo } from '../types.ts'
+import type { Adapter } from '../types.ts'
 import { paddedRankOf, uploadAdapter } from './adapter.ts'
-import { readModelInfo } from './config.ts'
+import { readModelInfo, type ModelConfig } from './config.ts'
+import { ensureRoom } from './memory.ts'
 import {
   fillTransposed,
   loadWeights,
@@ -18,10 +19,18 @@ import {
 /** Room for an adapter's columns when none was seen yet. */
 const defaultPaddedRank = 16
 
+export interface WeightHost {
+  readonly runtime: Runtime
+  /** Null = f32 on ggml. */
+  readonly kernels: Kernels | null
+  readonly availableBytes: () => number
+}
+
 export class WeightStore implements Disposable {
-  readonly info: ModelInfo
+  readonly info: ModelConfig
   readonly #runtime: Runtime
   readonly #kernels: Kernels | null
+  readonly #availableBytes: () => number
   readonly #path: string
   readonly #stored: Arena
   readonly #copies: Arena
@@ -29,14 +38,15 @@ export class WeightStore implements Disposable {
   #uploaded: { readonly adapter: Adapter; readonly revision: number } | null = null
 
   /** With kernels the weights are packed for them, without they are f32 for ggml. */
-  constructor(runtime: Runtime, kernels: Kernels | null, path: string) {
-    this.#runtime = runtime
-    this.#kernels = kernels
+  constructor(host: WeightHost, path: string) {
+    this.#runtime = host.runtime
+    this.#kernels = host.kernels
+    this.#availableBytes = host.availableBytes
     this.#path = path
     using bytes = fileSource(path)
     this.info = readModelInfo(parseGguf(bytes))
-    this.#stored = new Arena(runtime)
-    this.#copies = new Arena(runtime)
+    this.#stored = new Arena(host.runtime)
+    this.#copies = new Arena(host.runtime)
     try {
       this.#weights = this.#load(defaultPaddedRank)
     } catch (error) {
@@ -59,23 +69,42 @@ export class WeightStore implements Disposable {
     return this.#weights
   }
 
+  /** Memory of weights and transposed copies with room for a rank, and how much of it is held. */
+  sizes(rank: number): { readonly parts: ArenaPart[]; readonly heldBytes: number } {
+    const paddedRank = Math.max(this.#weights.paddedRank, paddedRankOf(rank))
+    using measure = new Arena(this.#runtime)
+    measure.section('weights')
+    const weights = planWeights(measure, this.info, { paddedRank, kernels: this.#kernels })
+    measure.section('transposed weights')
+    planTransposed(measure, weights)
+    return { parts: measure.parts(), heldBytes: this.#stored.held + this.#copies.held }
+  }
+
+  get weights(): ModelWeights {
+    return this.#weights
+  }
+
   #load(paddedRank: number): ModelWeights {
     this.#uploaded = null
     using bytes = fileSource(this.#path)
     const file = parseGguf(bytes)
-    readModelInfo(file)
+    const config = readModelInfo(file)
     this.#stored.reset()
+    this.#stored.section('weights')
     const weights = planWeights(this.#stored, this.info, { paddedRank, kernels: this.#kernels })
-    this.#stored.commit("the model's weights")
-    loadWeights(this.#runtime, { file, bytes }, weights)
+    ensureRoom(this.#stored, "the model's weights", this.#availableBytes())
+    this.#stored.commit()
+    loadWeights(this.#runtime, { file, bytes, config }, weights)
     return weights
   }
 
   async #transpose(work: Work): Promise<void> {
     this.#uploaded = null
     this.#copies.reset()
+    this.#copies.section('transposed weights')
     const weights = planTransposed(this.#copies, this.#weights)
-    this.#copies.commit('the transposed weights')
+    ensureRoom(this.#copies, 'the transposed weights', this.#availableBytes())
+    this.#copies.commit()
     await fillTransposed(work, weights)
     this.#weights = weights
   }

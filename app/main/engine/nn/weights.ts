@@ -1,19 +1,38 @@
-// The frozen weights in native memory: as f32 for ggml, or packed where our kernels run, laid out for linear.ts: projections grouped by input, with room
-// for the adapter's columns. Transposed copies for the backward pass are made when first needed.
+// The frozen weights in native memory: as f32 for ggml, or packed where our kernels run, laid out for linear.ts:
+// projections grouped by input, with room for the adapter's columns. Norms and biases stay f32. Transposed copies
+// for the backward pass are made when first needed.
 // For dX of the projections the copies are worth their memory: ggml's product of one with a gradient runs at 45
 // GFLOP/s on one busy core, ggml_out_prod over the stored weights at 23 to 25. For the head they are not.
 import { Graph, dequantise, ops } from '../ffi/index.ts'
 import type { Allocator, Arena, Kernels, Pacer, Panels, Runtime, Slot } from '../ffi/index.ts'
 import type { GgufFile, GgufTensorInfo } from '../gguf/reader.ts'
 import type { ByteSource } from '../gguf/source.ts'
-import type { ModelInfo, Projection } from '../types.ts'
-import { projectionName, projectionShape, tensorOf } from './config.ts'
+import type { Projection } from '../types.ts'
+import type { ModelConfig } from './config.ts'
 import type { LinearGroup, PlainFactors } from './ops/linear.ts'
 import type { PackedFactors } from './ops/packed-linear.ts'
+import {
+  biasedProjections,
+  biasName,
+  frequencyFactorsName,
+  normNames,
+  normWidth,
+  projectionName,
+  projectionShape,
+  tensorOf,
+} from './tensors.ts'
 
-export interface LayerWeights {
+/** A norm's weights, [C] or [D]; null where the architecture has no such norm. */
+export interface LayerNorms {
   readonly attentionNorm: Slot
   readonly feedForwardNorm: Slot
+  readonly queryNorm: Slot | null
+  readonly keyNorm: Slot | null
+  readonly attentionPostNorm: Slot | null
+  readonly feedForwardPostNorm: Slot | null
+}
+
+export interface LayerWeights extends LayerNorms {
   readonly qkv: LinearGroup
   readonly output: LinearGroup
   readonly gateUp: LinearGroup
@@ -25,6 +44,8 @@ export interface ModelWeights {
   /** [C, V]. */
   readonly embedding: Slot
   readonly outputNorm: Slot
+  /** Divisors of the rotary frequencies, [D / 2]; null where the file has none. */
+  readonly frequencyFactors: Slot | null
   /** [C, V]; the embedding itself where the head is tied. */
   readonly head: Slot
   /** The head again, for our kernels; the f32 one then only gives single rows. */
@@ -49,6 +70,8 @@ const groupMembers: Record<GroupName, readonly Projection[]> = {
   down: ['ffn_down'],
 }
 
+export const groupNames: readonly GroupName[] = ['qkv', 'output', 'gateUp', 'down']
+
 export function groupsOf(layer: LayerWeights): readonly LinearGroup[] {
   return [layer.qkv, layer.output, layer.gateUp, layer.down]
 }
@@ -60,7 +83,7 @@ export interface WeightOptions {
 }
 
 /** Plans the places of all weights in an arena. */
-export function planWeights(arena: Arena, info: ModelInfo, options: WeightOptions): ModelWeights {
+export function planWeights(arena: Arena, info: ModelConfig, options: WeightOptions): ModelWeights {
   const { kernels, paddedRank } = options
   const embedding = arena.plan([info.width, info.vocabulary])
   const head = info.tiedHead ? embedding : arena.plan([info.width, info.vocabulary])
@@ -68,8 +91,7 @@ export function planWeights(arena: Arena, info: ModelInfo, options: WeightOption
     const group = (name: GroupName): LinearGroup =>
       planGroup(arena, info, { ...options, layer, name })
     return {
-      attentionNorm: arena.plan([info.width]),
-      feedForwardNorm: arena.plan([info.width]),
+      ...planNorms(arena, info),
       qkv: group('qkv'),
       output: group('output'),
       gateUp: group('gateUp'),
@@ -77,20 +99,34 @@ export function planWeights(arena: Arena, info: ModelInfo, options: WeightOption
     }
   })
   const outputNorm = arena.plan([info.width])
+  const frequencyFactors = info.hasFrequencyFactors ? arena.plan([info.headSize / 2]) : null
   const packedHead =
     kernels === null
       ? null
       : {
           kernels,
-          panels: kernels.plan(arena, [info.vocabulary, info.width], 'exact'),
+          panels: kernels.plan(arena, [info.vocabulary, info.width]),
           transposed: null,
         }
-  return { layers, embedding, outputNorm, head, packedHead, paddedRank }
+  return { layers, embedding, outputNorm, frequencyFactors, head, packedHead, paddedRank }
+}
+
+type NormName = keyof LayerNorms
+
+function normEntries(config: ModelConfig): [NormName, string | null][] {
+  return Object.entries(normNames(config)) as [NormName, string | null][]
+}
+
+function planNorms(arena: Arena, config: ModelConfig): LayerNorms {
+  const slots = normEntries(config).map(([norm, name]) => {
+    return [norm, name === null ? null : arena.plan([normWidth(config, norm)])] as const
+  })
+  return Object.fromEntries(slots) as unknown as LayerNorms
 }
 
 function planGroup(
   arena: Arena,
-  info: ModelInfo,
+  info: ModelConfig,
   place: WeightOptions & { readonly layer: number; readonly name: GroupName },
 ): LinearGroup {
   const { paddedRank, kernels } = place
@@ -98,11 +134,17 @@ function planGroup(
   const shapes = names.map((projection) => projectionShape(info, projection))
   const inFeatures = shapes[0]?.[0] ?? 0
   const outFeatures = shapes.reduce((sum, [, out]) => sum + out, 0)
+  const biased = biasedProjections(info)
   const members = names.map((projection, m) => ({
     name: projectionName(place.layer, projection),
+    biasName: biased.includes(projection) ? biasName(place.layer, projection) : null,
     outFeatures: shapes[m]?.[1] ?? 0,
   }))
-  const group = { inFeatures, outFeatures, paddedRank, members }
+  // A group's members have biases all or none.
+  const bias = members.every((member) => member.biasName !== null)
+    ? arena.plan([outFeatures])
+    : null
+  const group = { inFeatures, outFeatures, paddedRank, members, bias }
   const rank = paddedRank * names.length
   if (kernels !== null) {
     return { ...group, factors: planPacked(arena, kernels, { inFeatures, outFeatures, rank }) }
@@ -126,12 +168,12 @@ function planPacked(
   return {
     kind: 'packed',
     kernels,
-    weight: kernels.plan(arena, [outFeatures, inFeatures], 'exact'),
+    weight: kernels.plan(arena, [outFeatures, inFeatures]),
     transposed: null,
-    a: kernels.plan(arena, [rank, inFeatures], 'exact'),
-    aT: kernels.plan(arena, [inFeatures, rank], 'rounded'),
-    b: kernels.plan(arena, [outFeatures, rank], 'exact'),
-    bT: kernels.plan(arena, [rank, outFeatures], 'rounded'),
+    a: kernels.plan(arena, [rank, inFeatures]),
+    aT: kernels.plan(arena, [inFeatures, rank]),
+    b: kernels.plan(arena, [outFeatures, rank]),
+    bT: kernels.plan(arena, [rank, outFeatures]),
   }
 }
 
@@ -140,7 +182,7 @@ export function planTransposed(arena: Arena, weights: ModelWeights): ModelWeight
   const transpose = (group: LinearGroup): LinearGroup => {
     const { inFeatures, outFeatures, factors } = group
     if (factors.kind === 'packed') {
-      const transposed = factors.kernels.plan(arena, [inFeatures, outFeatures], 'rounded')
+      const transposed = factors.kernels.plan(arena, [inFeatures, outFeatures])
       return { ...group, factors: { ...factors, transposed } }
     }
     const rank = group.paddedRank * group.members.length
@@ -163,12 +205,13 @@ export function planTransposed(arena: Arena, weights: ModelWeights): ModelWeight
 
 function transposedHead(arena: Arena, head: PackedHead): PackedHead {
   const { rows, columns } = head.panels
-  return { ...head, transposed: head.kernels.plan(arena, [columns, rows], 'rounded') }
+  return { ...head, transposed: head.kernels.plan(arena, [columns, rows]) }
 }
 
 export interface Source {
   readonly file: GgufFile
   readonly bytes: ByteSource
+  readonly config: ModelConfig
 }
 
 /** Values converted at once: bounds the JavaScript memory of loading to a few MiB. */
@@ -184,23 +227,33 @@ export function loadWeights(runtime: Runtime, source: Source, weights: ModelWeig
   load('token_embd.weight', plain(embedding), ...(head === embedding ? extra : []))
   load('output_norm.weight', plain(weights.outputNorm))
   if (head !== embedding) load('output.weight', plain(head), ...extra)
+  const { frequencyFactors } = weights
+  if (frequencyFactors !== null) load(frequencyFactorsName, plain(frequencyFactors))
   weights.layers.forEach((layer, index) => {
-    load(`blk.${index}.attn_norm.weight`, plain(layer.attentionNorm))
-    load(`blk.${index}.ffn_norm.weight`, plain(layer.feedForwardNorm))
-    for (const { factors, members } of groupsOf(layer)) {
-      let firstRow = 0
-      for (const member of members) {
-        const packed = factors.kind === 'packed'
-        load(
-          member.name,
-          packed
-            ? packedTarget(factors.kernels, factors.weight, firstRow)
-            : plain(factors.weight, firstRow),
-        )
-        firstRow += member.outFeatures
-      }
+    for (const [norm, name] of normEntries(source.config)) {
+      const slot = layer[norm]
+      if (name !== null && slot !== null) load(`blk.${index}.${name}.weight`, plain(slot))
     }
+    for (const group of groupsOf(layer)) loadGroup(runtime, group, load)
   })
+}
+
+/** Weights and biases of a group's members, one below the other. */
+function loadGroup(
+  runtime: Runtime,
+  { factors, members, bias }: LinearGroup,
+  load: (name: string, target: RowTarget) => void,
+): void {
+  let firstRow = 0
+  for (const { name, biasName, outFeatures } of members) {
+    const target =
+      factors.kind === 'packed'
+        ? packedTarget(factors.kernels, factors.weight, firstRow)
+        : plainTarget(runtime, factors.weight, firstRow)
+    load(name, target)
+    if (bias !== null && biasName !== null) load(biasName, vectorTarget(runtime, bias, firstRow))
+    firstRow += outFeatures
+  }
 }
 
 /** Takes rows of a tensor, `columns` values each, the first being row `row` of the tensor. */
@@ -212,6 +265,14 @@ function plainTarget(runtime: Runtime, slot: Slot, firstRow: number): RowTarget 
   return (values, columns, row) => {
     using graph = new Graph(runtime)
     runtime.write(graph.leaf(slot), widen(values, columns, stride), (firstRow + row) * stride)
+  }
+}
+
+/** A vector's numbers from `first` on. */
+function vectorTarget(runtime: Runtime, slot: Slot, first: number): RowTarget {
+  return (values) => {
+    using graph = new Graph(runtime)
+    runtime.write(graph.leaf(slot), values, first)
   }
 }
 

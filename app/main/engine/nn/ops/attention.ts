@@ -1,13 +1,17 @@
 // Causal attention with grouped key–value heads, one block of queries at a time: a block sees only the keys
-// before its end, which saves nearly half of the work and bounds the score matrix. The heads of a group are
-// reshaped into the query axis, so keys and values are never repeated. Probabilities are recomputed backward.
-// Letters: D head size, H heads, K key–value heads, G = H / K, T tokens, n queries of a block, E its last key.
-import { ops, type Graph, type Kernels, type Tensor } from '../../ffi/index.ts'
+// before its end and, with a window, those from its first query's first key on, which saves work and bounds the
+// score matrix. The heads of a group are reshaped into the query axis, so keys and values are never repeated.
+// Probabilities are recomputed backward.
+// Letters: D head size, H heads, K key–value heads, G = H / K, T tokens, n queries of a block, E its keys.
+import { ops, type Graph, type Tensor } from '../../ffi/index.ts'
 import type { Op } from './op.ts'
+import { blocksOf, windowMask, type Block } from './window.ts'
 
 export interface AttentionParams {
-  /** Ours for the products, in f32; absent or null = ggml's. */
-  readonly kernels?: Kernels | null
+  /** Factor on the scores before their softmax. */
+  readonly scale: number
+  /** Keys that a query sees, itself and those before it; null = all. */
+  readonly window: number | null
   /** Queries in one block; a multiple of 16, so that ggml's fast products apply. */
   readonly block: number
   /** Where the result goes, [D · H, T]. */
@@ -23,15 +27,9 @@ interface Sizes {
   readonly T: number
 }
 
-/** Queries [start, end) of the block also see the keys [0, end). */
-interface Block {
-  readonly start: number
-  readonly count: number
-  readonly end: number
-}
-
 interface BlockCall {
-  readonly kernels: Kernels | null
+  readonly scale: number
+  readonly window: number | null
   readonly sizes: Sizes
   readonly b: Block
 }
@@ -45,29 +43,32 @@ export const attention = {
     }
     return [q[0] * q[1], q[2], 1, 1] // [D · H, T]
   },
-  forward(g, { q, k, v }, { block, output, kernels = null }) {
+  forward(g, { q, k, v }, { block, output, scale, window }) {
     const sizes = sizesOf(q, k)
     const vT = ops.contiguous(g, ops.permute(g, v, [1, 0, 2, 3])) // [T, D, K]
-    for (const b of blocksOf(sizes.T, block)) {
-      const at = { kernels, sizes, b }
+    for (const b of blocksOf(sizes.T, { block, window })) {
+      const at = { scale, window, sizes, b }
       const p = probabilities(g, { q: queriesOf(g, q, at), k }, at) // [E, n, H]
-      const values = ops.view(g, vT, { shape: [b.end, sizes.D, sizes.K] })
-      const o = matMul(g, at, [values, byGroup(g, p, sizes)]) // [D, G · n, K]
+      const values = ops.view(g, vT, { shape: [b.keys, sizes.D, sizes.K], offset: b.first })
+      const o = ops.mulMat(g, values, byGroup(g, p, sizes)) // [D, G · n, K]
       storeQueries(g, o, { ...at, target: headsOf(g, output, sizes) })
     }
     return output
   },
-  backward(g, { inputs: { q, k, v }, grad }, { block, gradients, kernels = null }) {
+  backward(g, { inputs: { q, k, v }, grad }, params) {
+    const { block, gradients, scale, window } = params
     if (gradients === undefined) throw new Error('attention needs a place for its gradients')
     const sizes = sizesOf(q, k)
     const kT = ops.contiguous(g, ops.permute(g, k, [1, 0, 2, 3])) // [T, D, K]
     const call = { q, k, v, kT, grad: headsOf(g, grad, sizes) }
-    for (const b of [...blocksOf(sizes.T, block)].reverse()) {
-      const at = { kernels, sizes, b }
+    let known = sizes.T
+    for (const b of blocksOf(sizes.T, { block, window }).reverse()) {
+      const at = { scale, window, sizes, b }
       const part = blockBackward(g, call, at)
       storeQueries(g, part.dq, { ...at, target: gradients.q })
-      accumulate(g, part.dk, { ...at, target: gradients.k })
-      accumulate(g, part.dv, { ...at, target: gradients.v })
+      accumulate(g, part.dk, { ...at, target: gradients.k, known })
+      accumulate(g, part.dv, { ...at, target: gradients.v, known })
+      known = b.first
     }
     return gradients // [D, H, T], [D, T, K], [D, T, K]
   },
@@ -75,13 +76,6 @@ export const attention = {
 
 function sizesOf(q: Tensor, k: Tensor): Sizes {
   return { D: q.shape[0], H: q.shape[1], K: k.shape[2], T: q.shape[2] }
-}
-
-function* blocksOf(T: number, size: number): Generator<Block> {
-  for (let start = 0; start < T; start += size) {
-    const end = Math.min(T, start + size)
-    yield { start, count: end - start, end }
-  }
 }
 
 /** [D · H, T] seen as [D, H, T]. */
@@ -109,21 +103,20 @@ function byGroup(g: Graph, x: Tensor, { H, K }: Sizes): Tensor {
   return ops.reshape(g, x, x.shape[0], (x.shape[1] * H) / K, K)
 }
 
-function scaleOf({ D }: Sizes): number {
-  return 1 / Math.sqrt(D)
-}
-
 /** Softmax of the masked scores of one block, [E, n, H]; q is [D, n, H]. */
 function probabilities(g: Graph, { q, k }: { q: Tensor; k: Tensor }, at: BlockCall): Tensor {
   const { sizes, b } = at
-  const keys = ops.view(g, k, { shape: [sizes.D, b.end, sizes.K] })
-  const scores = matMul(g, at, [keys, byGroup(g, q, sizes)]) // [E, G · n, K]
-  const heads = ops.reshape(g, scores, b.end, b.count, sizes.H)
-  return ops.softMax(g, ops.maskFuture(g, heads, b.start), scaleOf(sizes))
+  const scores = ops.mulMat(g, keysOf(g, k, at), byGroup(g, q, sizes)) // [E, G · n, K]
+  const heads = ops.reshape(g, scores, b.keys, b.count, sizes.H)
+  const causal = ops.maskFuture(g, heads, b.start - b.first)
+  const mask = windowMask(g, b, at.window)
+  if (mask === null) return ops.softMax(g, causal, at.scale)
+  return ops.maskedSoftMax(g, { a: causal, mask }, at.scale)
 }
 
-function matMul(g: Graph, { kernels }: BlockCall, factors: readonly [Tensor, Tensor]): Tensor {
-  return kernels === null ? ops.mulMat(g, ...factors) : ops.nativeMatMul(g, kernels, factors)
+/** The keys or values that a block sees, of x [D, T, K], [D, E, K]. */
+function keysOf(g: Graph, x: Tensor, { sizes: { D, K }, b }: BlockCall): Tensor {
+  return ops.view(g, x, { shape: [D, b.keys, K], offset: b.first * D })
 }
 
 interface BackwardCall {
@@ -139,21 +132,31 @@ function blockBackward(g: Graph, call: BackwardCall, at: BlockCall) {
   const q = queriesOf(g, call.q, at) // [D, n, H]
   const y = probabilities(g, { q, k: call.k }, at) // [E, n, H]
   const dO = byGroup(g, queriesOf(g, call.grad, at), sizes) // [D, G · n, K]
-  const values = ops.view(g, call.v, { shape: [sizes.D, b.end, sizes.K] })
-  const dP = matMul(g, at, [values, dO]) // [E, G · n, K]
-  const dy = ops.reshape(g, dP, b.end, b.count, sizes.H)
-  const dS = byGroup(g, ops.softMaxBack(g, { dy, y }, scaleOf(sizes)), sizes) // [E, G · n, K]
-  const keysT = ops.view(g, call.kT, { shape: [b.end, sizes.D, sizes.K] })
+  const dP = ops.mulMat(g, keysOf(g, call.v, at), dO) // [E, G · n, K]
+  const dy = ops.reshape(g, dP, b.keys, b.count, sizes.H)
+  const dS = byGroup(g, ops.softMaxBack(g, { dy, y }, at.scale), sizes) // [E, G · n, K]
+  const keysT = ops.view(g, call.kT, { shape: [b.keys, sizes.D, sizes.K], offset: b.first })
   return {
-    dq: matMul(g, at, [keysT, dS]), // [D, G · n, K]
+    dq: ops.mulMat(g, keysT, dS), // [D, G · n, K]
     dk: ops.outProd(g, byGroup(g, q, sizes), dS), // [D, E, K]
     dv: ops.outProd(g, dO, byGroup(g, y, sizes)), // [D, E, K]
   }
 }
 
-/** Adds a block's part [D, E, K] into target [D, T, K]; the last block, which comes first, sets it. */
-function accumulate(g: Graph, part: Tensor, to: BlockCall & { readonly target: Tensor }): void {
-  const { D, K, T } = to.sizes
-  if (to.b.end === T) ops.copyInto(g, part, to.target)
-  else ops.addInPlace(g, ops.view(g, to.target, { shape: [D, to.b.end, K] }), part)
+interface Accumulate extends BlockCall {
+  readonly target: Tensor
+  /** First key that a later block, computed before this one, has set. */
+  readonly known: number
+}
+
+/** Adds a block's part [D, E, K] into target [D, T, K], and sets it where no block has been before. */
+function accumulate(g: Graph, part: Tensor, to: Accumulate): void {
+  const { D, K } = to.sizes
+  const rows = (x: Tensor, first: number, count: number): Tensor =>
+    ops.view(g, x, { shape: [D, count, K], offset: first * D })
+  const { first, end } = to.b
+  const fresh = Math.min(to.known, end) - first
+  if (fresh > 0) ops.copyInto(g, rows(part, 0, fresh), rows(to.target, first, fresh))
+  const again = end - first - fresh
+  if (again > 0) ops.addInPlace(g, rows(to.target, to.known, again), rows(part, fresh, again))
 }

@@ -3,14 +3,15 @@
 //   h = A x,  y = [W | s B] [x ; h]     and backward  dh = (s B)ᵀ dy,  dx = [Wᵀ | Aᵀ] [dy ; dh].
 // The base model uses the same weights without the extra columns. Letters: I inputs, O outputs of all members
 // together, P padded rank of all members together (their blocks lie on the diagonal, the rest is zero).
-// With native kernels packed-linear.ts does the same instead.
+// On our kernels packed-linear.ts does the same instead.
 import { ops, type Graph, type Slot, type Tensor } from '../../ffi/index.ts'
-import { packedBackward, packedForward, type PackedFactors } from './packed-linear.ts'
+import type { PackedFactors } from './packed-linear.ts'
 import { join, productBudget, rowsOf } from './places.ts'
 
 export interface LinearMember {
-  /** GGUF name of the weight, for instance `blk.3.attn_q.weight`. */
+  /** GGUF name of the weight, for instance `blk.3.attn_q.weight`, and of its bias. */
   readonly name: string
+  readonly biasName: string | null
   readonly outFeatures: number
 }
 
@@ -20,6 +21,8 @@ export interface LinearGroup {
   /** Rank of one pair, rounded up to a multiple of 16; unused places are zero. */
   readonly paddedRank: number
   readonly members: readonly LinearMember[]
+  /** Added to the product, all members' together, [O]; frozen, so it has no part in any gradient. */
+  readonly bias: Slot | null
   readonly factors: PlainFactors | PackedFactors
 }
 
@@ -46,9 +49,13 @@ export interface LinearForward {
 }
 
 export function linearForward(g: Graph, call: LinearForward): Tensor {
-  const { x, group, output, adapter } = call
-  const { factors } = group
-  if (factors.kind === 'packed') return packedForward(g, call, factors)
+  const { bias } = call.group
+  const y = withoutBias(g, call)
+  return bias === null ? y : ops.addInPlace(g, y, g.leaf(bias))
+}
+
+function withoutBias(g: Graph, { x, group, output, adapter }: LinearForward): Tensor {
+  const factors = factorsOf(group)
   const weight = g.leaf(factors.weight)
   if (adapter === null) {
     const base = ops.viewColumns(g, weight, [0, group.inFeatures]) // [I, O]
@@ -77,8 +84,7 @@ export interface LinearBackward {
 /** Returns dx, [I, T]. */
 export function linearBackward(g: Graph, call: LinearBackward): Tensor | null {
   const { group, grads } = call
-  const { factors } = group
-  if (factors.kind === 'packed') return packedBackward(g, call, factors)
+  const factors = factorsOf(group)
   const dh = group.members.map((member, m) => {
     const [grad, bT] = [grads[m], factors.bT[m]]
     if (grad === undefined || bT === undefined) throw new Error(`no gradient for ${member.name}`)
@@ -94,6 +100,11 @@ export function linearBackward(g: Graph, call: LinearBackward): Tensor | null {
   if (call.output === null) return null
   if (factors.transposed === null) throw new Error('the transposed weights were not made')
   return productInto(g, { weight: g.leaf(factors.transposed), x: joined, output: call.output })
+}
+
+function factorsOf({ factors }: LinearGroup): PlainFactors {
+  if (factors.kind !== 'plain') throw new Error('the weights are packed for our kernels')
+  return factors
 }
 
 /** weight [k, n], x [k, T] → output [n, T], in pieces that keep a graph segment short. */

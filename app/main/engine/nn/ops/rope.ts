@@ -1,13 +1,9 @@
-// Rotary position embedding over neighbouring pairs (GGUF files of the llama architecture hold q and k rows in
-// that order). Orthogonal, so its gradient is the inverse rotation.
+// Rotary position embedding over neighbouring channels or over the two halves of a head: which of them depends on
+// the order in which a model's file holds the rows of q and k. Orthogonal: the gradient is the inverse rotation.
 import { ops } from '../../ffi/index.ts'
 import type { Op } from './op.ts'
 
-export interface RopeParams {
-  readonly dimensions: number
-  readonly contextLength: number
-  readonly base: number
-}
+export type RopeParams = Parameters<typeof ops.rope>[2]
 
 export const rope = {
   name: 'rope',

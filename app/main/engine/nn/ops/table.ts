@@ -3,6 +3,6 @@
 import { attention } from './attention.ts'
 import { rmsNorm } from './rms-norm.ts'
 import { rope } from './rope.ts'
-import { swiglu } from './swiglu.ts'
+import { gatedUnit } from './gated-unit.ts'
 
-export const opTable = { attention, rmsNorm, rope, swiglu } as const
+export const opTable = { attention, rmsNorm, rope, gatedUnit } as const
