@@ -45,6 +45,9 @@ const commonFlags = [
   ...(process.platform === 'win32' ? [] : ['-fPIC']),
 ]
 
+/** Exponentials and square roots; elsewhere they are part of the C library. */
+const libraries = process.platform === 'win32' ? [] : ['-lm']
+
 /** A compiler that hangs must not keep the engine from starting. */
 const compileTimeoutMs = 60_000
 
@@ -93,7 +96,9 @@ async function compile(
   const source = path.join(sourceDir, variant.file)
   try {
     const flags = [...compiler.arguments, ...commonFlags, ...variant.flags]
-    await run(compiler.path, [...flags, source, '-o', partial], { timeout: compileTimeoutMs })
+    await run(compiler.path, [...flags, source, '-o', partial, ...libraries], {
+      timeout: compileTimeoutMs,
+    })
     await rename(partial, target)
     return null
   } catch (error) {
@@ -160,7 +165,7 @@ function ignoreHeld(error: unknown): void {
 
 async function sourceHash(variant: Variant): Promise<string> {
   const names = (await readdir(sourceDir)).filter((name) => /\.[ch]$/.test(name)).sort()
-  const hash = createHash('sha256').update(JSON.stringify([commonFlags, variant]))
+  const hash = createHash('sha256').update(JSON.stringify([commonFlags, libraries, variant]))
   for (const name of names) hash.update(name).update(await readFile(path.join(sourceDir, name)))
   return hash.digest('hex').slice(0, 24)
 }
