@@ -1,5 +1,6 @@
-// Bump allocator over one native buffer that is kept between calls. Slots are planned first, then `commit`
-// makes sure the buffer holds them all; a call that needs more replaces the buffer.
+// Bump allocator over native memory that is kept between calls: one buffer, or several where the backend's buffers
+// are limited. Slots are planned first, then `commit` makes sure the buffers hold them all; a call that needs more
+// replaces them.
 import { AppError } from '../../../shared/errors.ts'
 import type { NativeBuffer, Runtime, Slot } from './runtime.ts'
 import type { Scope } from './scope.ts'
@@ -8,8 +9,9 @@ import { byteLength, shapeOf, type ElementType, type Shape } from './tensor.ts'
 export class Arena implements Disposable {
   readonly #runtime: Runtime
   #scope: Scope
-  #buffer: NativeBuffer | null = null
-  #used = 0
+  #buffers: readonly NativeBuffer[] = []
+  /** Bytes planned in each buffer. */
+  #planned: number[] = [0]
 
   constructor(runtime: Runtime) {
     this.#runtime = runtime
@@ -18,21 +20,22 @@ export class Arena implements Disposable {
 
   /** Forgets all slots; their memory is reused. */
   reset(): void {
-    this.#used = 0
+    this.#planned = [0]
   }
 
   /** Plans a place; it may be used after `commit`. */
   plan(sizes: readonly number[], type: ElementType = 'f32'): Slot {
     const shape: Shape = shapeOf(...sizes)
     const arena = this
-    const offset = this.#used
     // Packed weights are read in vectors of 64 bytes.
     const alignment = Math.max(64, this.#runtime.alignment)
-    this.#used += Math.ceil(byteLength(shape) / alignment) * alignment
+    const bytes = Math.ceil(byteLength(shape) / alignment) * alignment
+    const { index, offset } = this.#reserve(bytes)
     return {
       get buffer() {
-        if (arena.#buffer === null) throw new Error('the arena was not committed')
-        return arena.#buffer
+        const buffer = arena.#buffers[index]
+        if (buffer === undefined) throw new Error('the arena was not committed')
+        return buffer
       },
       offset,
       shape,
@@ -40,18 +43,32 @@ export class Arena implements Disposable {
     }
   }
 
+  #reserve(bytes: number): { readonly index: number; readonly offset: number } {
+    const last = this.#planned.at(-1) ?? 0
+    if (last > 0 && last + bytes > this.#runtime.maxBufferBytes) this.#planned.push(0)
+    const index = this.#planned.length - 1
+    const offset = this.#planned[index] ?? 0
+    this.#planned[index] = offset + bytes
+    return { index, offset }
+  }
+
   /** `purpose` opens the message where memory is short: "257 tokens", "the model's weights". */
   commit(purpose: string): void {
-    if (this.#buffer !== null && this.#buffer.size >= this.#used) return
+    const buffers = this.#buffers
+    const fits = this.#planned.every((bytes, index) => (buffers[index]?.size ?? -1) >= bytes)
+    if (fits) return
     this.#refuseTooMuch(purpose)
     this.#release()
-    this.#buffer = this.#runtime.allocateBuffer(this.#scope, Math.max(this.#used, 1))
+    this.#buffers = this.#planned.map((bytes) =>
+      this.#runtime.allocateBuffer(this.#scope, Math.max(bytes, 1)),
+    )
   }
 
   /** Refuses before the machine runs out of memory: Linux would kill the process instead. */
   #refuseTooMuch(purpose: string): void {
-    const neededBytes = this.#used - (this.#buffer?.size ?? 0)
-    const availableBytes = process.availableMemory()
+    const held = this.#buffers.reduce((sum, { size }) => sum + size, 0)
+    const neededBytes = this.#planned.reduce((sum, bytes) => sum + bytes, 0) - held
+    const availableBytes = this.#runtime.freeBytes()
     if (neededBytes <= availableBytes) return
     const [want, have] = [neededBytes, availableBytes].map((bytes) => Math.ceil(bytes / 2 ** 20))
     const message = `${purpose} need ${want} MiB more, ${have} MiB are free`
@@ -59,7 +76,7 @@ export class Arena implements Disposable {
   }
 
   #release(): void {
-    this.#buffer = null
+    this.#buffers = []
     this.#scope[Symbol.dispose]()
     this.#scope = this.#runtime.newScope()
   }
