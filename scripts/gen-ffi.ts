@@ -14,17 +14,26 @@ const target = path.join(root, 'app/main/engine/ffi/ggml.gen.ts')
 
 /** `core` = the ggml loader library, `base` = tensors, graphs and buffers. */
 const wanted = {
-  core: ['ggml_backend_load_all_from_path', 'ggml_backend_dev_by_type'],
+  core: [
+    'ggml_backend_load_all_from_path',
+    'ggml_backend_dev_by_type',
+    'ggml_backend_dev_count',
+    'ggml_backend_dev_get',
+  ],
   base: `ggml_version ggml_commit ggml_log_set ggml_init ggml_free ggml_tensor_overhead
     ggml_graph_overhead_custom ggml_new_graph_custom ggml_graph_add_node ggml_build_forward_expand ggml_new_tensor_4d ggml_set_output
-    ggml_get_type_traits
-    ggml_add ggml_add_inplace ggml_sub ggml_mul ggml_scale ggml_scale_bias ggml_sum_rows ggml_argmax
+    ggml_get_type_traits ggml_op_desc ggml_dup_tensor
+    ggml_add ggml_add_inplace ggml_sub ggml_mul ggml_div ggml_scale ggml_scale_bias ggml_sqrt ggml_sigmoid ggml_sum_rows ggml_argmax
     ggml_get_rows ggml_arange ggml_repeat_4d ggml_step ggml_log ggml_tanh
-    ggml_mul_mat ggml_out_prod ggml_rms_norm ggml_rms_norm_back ggml_silu ggml_silu_back ggml_swiglu_split
+    ggml_mul_mat ggml_mul_mat_set_prec ggml_out_prod ggml_rms_norm ggml_rms_norm_back ggml_silu ggml_silu_back ggml_swiglu_split
     ggml_soft_max_ext ggml_soft_max_ext_back ggml_diag_mask_inf_inplace ggml_rope_ext ggml_rope_ext_back
     ggml_cpy ggml_cont ggml_permute ggml_reshape_4d ggml_view_4d ggml_custom_4d
     ggml_gallocr_new ggml_gallocr_free ggml_gallocr_alloc_graph ggml_gallocr_get_buffer_size
     ggml_backend_dev_init ggml_backend_dev_name ggml_backend_dev_description ggml_backend_dev_backend_reg
+    ggml_backend_dev_type ggml_backend_dev_memory ggml_backend_dev_supports_op ggml_backend_get_max_size
+    ggml_backend_sched_new ggml_backend_sched_free ggml_backend_sched_reset ggml_backend_sched_reserve
+    ggml_backend_sched_set_tensor_backend
+    ggml_backend_sched_alloc_graph ggml_backend_sched_graph_compute
     ggml_backend_reg_get_proc_address ggml_backend_free ggml_backend_graph_compute
     ggml_backend_get_default_buffer_type ggml_backend_get_alignment ggml_backend_alloc_buffer
     ggml_backend_buffer_get_base ggml_backend_buffer_free ggml_backend_buffer_clear
@@ -36,6 +45,11 @@ const constants = [
   'GGML_TYPE_I32',
   'GGML_STATUS_SUCCESS',
   'GGML_BACKEND_DEVICE_TYPE_CPU',
+  'GGML_BACKEND_DEVICE_TYPE_GPU',
+  'GGML_BACKEND_DEVICE_TYPE_IGPU',
+  'GGML_TENSOR_FLAG_COMPUTE',
+  'GGML_MAX_SRC',
+  'GGML_PREC_F32',
   'GGML_ROPE_TYPE_NORMAL',
   'GGML_ROPE_TYPE_NEOX',
 ]
@@ -101,6 +115,8 @@ async function render(sources: Sources): Promise<string> {
     'export const tensorTypes = {',
     ...readTensorTypes(enumValue(text, 'GGML_TYPE_COUNT')),
     '} as const',
+    '/** Byte offsets in struct ggml_tensor on 64-bit machines, for what no function of ggml gives. */',
+    `export const tensorOffsets = ${JSON.stringify(readTensorOffsets(text))} as const`,
     'export const prototypes = {',
     ...prototypes.map((p) => {
       const types = p.parameters.map((q) => `'${koffiType(q.type)}'`).join(', ')
@@ -135,10 +151,15 @@ function normalise(type: string): string {
   return type.replace(/\b(const|struct|enum)\b/g, '').replace(/\s+/g, '')
 }
 
+/** Arrays of pointers and places for numbers are passed as typed arrays. */
+function isArray(type: string): boolean {
+  return ['ggml_tensor**', 'ggml_backend_t*', 'size_t*'].includes(type)
+}
+
 /** Names the pointee of a pointer type; handle typedefs such as `ggml_backend_t` are pointers too. */
 function pointerTag(type: string): string | null {
   if (type === 'char*' || type === 'void*') return null
-  if (type === 'ggml_tensor**') return null
+  if (isArray(type)) return null
   if (type.endsWith('*')) return type.slice(0, -1)
   return /_t$/.test(type) && type.startsWith('ggml_') ? type.slice(0, -2) : null
 }
@@ -153,7 +174,7 @@ function koffiType(type: string): string {
 }
 
 function scriptType(type: string): string {
-  if (type === 'ggml_tensor**') return 'BigUint64Array'
+  if (isArray(type)) return 'BigUint64Array'
   const tag = pointerTag(type)
   if (tag !== null) return `Pointer<'${tag}'> | null`
   if (type === 'ggml_init_params')
@@ -184,9 +205,37 @@ function enumValue(text: string, name: string): number {
       next += 1
     }
   }
-  const define = new RegExp(`#define\\s+${name}\\s+(\\d+)`).exec(text)
+  const define = new RegExp(`#\\s*define\\s+${name}\\s+(\\d+)`).exec(text)
   if (define === null) throw new Error(`${name} is not defined in the headers`)
   return Number(define[1])
+}
+
+const fieldBytes: Record<string, number> = { int32_t: 4, int64_t: 8, size_t: 8, char: 1 }
+
+/** Lays struct ggml_tensor out as C does: each field at the next multiple of its size. */
+function readTensorOffsets(text: string): Record<string, number> {
+  const body = /struct ggml_tensor \{([^}]*)\}/.exec(text)?.[1]
+  if (body === undefined) throw new Error('struct ggml_tensor is not in the headers')
+  const offsets: Record<string, number> = {}
+  let end = 0
+  for (const field of body.split(';')) {
+    const match = /^\s*((?:struct |enum )?\w+)\s*(\*?)\s*(\w+)(?:\[(.*)\])?\s*$/.exec(field)
+    if (match === null) continue
+    const [, type = '', star, name = '', count = '1'] = match
+    const bytes = star === '*' ? 8 : type.startsWith('enum ') ? 4 : fieldBytes[type]
+    if (bytes === undefined) throw new Error(`struct ggml_tensor: unknown type of ${name}`)
+    const start = Math.ceil(end / bytes) * bytes
+    offsets[name] = start
+    end = start + bytes * arraySize(text, count)
+  }
+  return { ...offsets, end }
+}
+
+/** `GGML_MAX_SRC` or `GGML_MAX_OP_PARAMS / sizeof(int32_t)`. */
+function arraySize(text: string, count: string): number {
+  const [size = '', divisor] = count.split('/').map((part) => part.trim())
+  const value = /^\d+$/.test(size) ? Number(size) : enumValue(text, size)
+  return divisor === undefined ? value : value / (fieldBytes[divisor.slice(7, -1)] ?? NaN)
 }
 
 /** Block sizes are not in the headers: they are asked from this machine's base library. */

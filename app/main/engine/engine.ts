@@ -1,6 +1,8 @@
-// Opens ggml, our kernels where they are asked for and can run, and the models on them; closing the engine closes
-// its models first.
-import { Runtime } from './ffi/index.ts'
+// Opens ggml on a device, our kernels where they are asked for and can run, and the models on them; closing the
+// engine closes its models first.
+import { openDevice } from './device/open.ts'
+import { scaleGradients } from './device/scaled-model.ts'
+import type { Runtime } from './ffi/index.ts'
 import { openKernels, type OpenedKernels } from './kernels/open.ts'
 import { LlamaModel } from './nn/model.ts'
 import type { Engine, EngineModel, EngineOptions } from './types.ts'
@@ -9,9 +11,9 @@ import type { Engine, EngineModel, EngineOptions } from './types.ts'
 const mostKeptBytes = 768 * 2 ** 20
 
 export async function openEngine(options: EngineOptions): Promise<Engine> {
-  const { libraryDir, availableBytes = () => process.availableMemory() } = options
+  const { runtime, reason: deviceReason } = await openDevice(options)
+  const { availableBytes = () => runtime.freeBytes() } = options
   const keptBytes = options.keptBytes ?? Math.min(mostKeptBytes, availableBytes() / 4)
-  const runtime = new Runtime({ libraryDir, threads: options.threads })
   const opened = await openFor(runtime, options)
   const kernels = opened.kind === 'native' ? opened.kernels : null
   const models = new Set<LlamaModel>()
@@ -22,6 +24,8 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
       libraryVersion: runtime.version,
       kernels: opened.kind === 'native' ? opened.kernels.name : null,
       kernelsReason: opened.kind === 'none' ? opened.reason : null,
+      device: runtime.device,
+      deviceReason,
     },
     setThreads(count) {
       runtime.setThreads(count)
@@ -39,7 +43,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
       }
       const model = new LlamaModel(host, path)
       models.add(model)
-      return model
+      return runtime.device === 'cpu' ? model : scaleGradients(model)
     },
     liveHandles: () => runtime.counter.alive,
     async [Symbol.asyncDispose]() {
@@ -51,6 +55,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
 
 async function openFor(runtime: Runtime, options: EngineOptions): Promise<OpenedKernels> {
   if (options.precision !== 'native') return { kind: 'none', reason: 'f32 was asked for' }
+  if (runtime.device !== 'cpu') return { kind: 'none', reason: 'the GPU does the products' }
   try {
     return await openKernels(runtime, { cacheDir: options.kernelCacheDir })
   } catch (error) {

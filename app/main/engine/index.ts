@@ -1,5 +1,6 @@
 // The engine's door: opening ggml, models and adapters, reading GGUF files, the optimiser.
 export { openEngine } from './engine.ts'
+export { listDevices } from './device/list.ts'
 export { createGradients } from './nn/adapter.ts'
 export { readModelInfo } from './nn/config.ts'
 export { readAdapter, writeAdapter, type AdapterFileOptions } from './adapter-file.ts'
@@ -15,6 +16,7 @@ export type {
   AdapterGradients,
   AdapterTensor,
   BackwardRequest,
+  DeviceInfo,
   Engine,
   EngineModel,
   EngineOptions,

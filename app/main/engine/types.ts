@@ -189,6 +189,23 @@ export interface EngineOptions {
   readonly precision?: 'f32' | 'native'
   /** Where compiled kernels are kept; default: Hone's folder in the user's cache. */
   readonly kernelCacheDir?: string
+  /**
+   * Default `cpu`. A GPU kind: its first device that agrees with the CPU on a test model; `auto`: of any kind, but no
+   * integrated one. Where there is none, the CPU, with the reason in `backend`.
+   */
+  readonly device?: 'cpu' | 'auto' | GpuKind
+}
+
+export type GpuKind = 'cuda' | 'vulkan' | 'metal'
+
+/** One device, or one kind of GPU that is missing (then without name and memory). */
+export interface DeviceInfo {
+  readonly kind: 'cpu' | GpuKind
+  readonly name: string | null
+  readonly memory: { readonly freeBytes: number; readonly totalBytes: number } | null
+  readonly trains: boolean
+  /** Why training cannot use it. */
+  readonly reason: string | null
 }
 
 /** ggml loaded through koffi. */
@@ -200,6 +217,9 @@ export interface Engine extends AsyncDisposable {
     readonly kernels: string | null
     /** Why no own kernels run. */
     readonly kernelsReason: string | null
+    readonly device: 'cpu' | GpuKind
+    /** Why a GPU that was asked for is not used. */
+    readonly deviceReason: string | null
   }
   setThreads(threads: number): void
   /** Loads all weights. Rejects with `unsupported` for an unknown architecture, `corrupt` for bad files. */

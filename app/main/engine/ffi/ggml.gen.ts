@@ -5,14 +5,21 @@ export const GGML_TYPE_F32 = 0
 export const GGML_TYPE_I32 = 26
 export const GGML_STATUS_SUCCESS = 0
 export const GGML_BACKEND_DEVICE_TYPE_CPU = 0
+export const GGML_BACKEND_DEVICE_TYPE_GPU = 1
+export const GGML_BACKEND_DEVICE_TYPE_IGPU = 2
+export const GGML_TENSOR_FLAG_COMPUTE = 16
+export const GGML_MAX_SRC = 10
+export const GGML_PREC_F32 = 10
 export const GGML_ROPE_TYPE_NORMAL = 0
 export const GGML_ROPE_TYPE_NEOX = 2
 export type PointerTag =
   | 'ggml_backend'
   | 'ggml_backend_buffer'
   | 'ggml_backend_buffer_type'
+  | 'ggml_backend_buffer_type_t'
   | 'ggml_backend_dev'
   | 'ggml_backend_reg'
+  | 'ggml_backend_sched'
   | 'ggml_cgraph'
   | 'ggml_context'
   | 'ggml_custom_op'
@@ -57,9 +64,29 @@ export const tensorTypes = {
   41: { name: 'q1_0', block: 128, bytes: 18 },
   42: { name: 'q2_0', block: 64, bytes: 18 },
 } as const
+/** Byte offsets in struct ggml_tensor on 64-bit machines, for what no function of ggml gives. */
+export const tensorOffsets = {
+  type: 0,
+  buffer: 8,
+  ne: 16,
+  nb: 48,
+  op: 80,
+  op_params: 84,
+  flags: 148,
+  src: 152,
+  view_src: 232,
+  view_offs: 240,
+  data: 248,
+  name: 256,
+  extra: 320,
+  padding: 328,
+  end: 336,
+} as const
 export const prototypes = {
   ggml_backend_load_all_from_path: { library: 'core', result: 'void', parameters: ['str'] },
   ggml_backend_dev_by_type: { library: 'core', result: 'void *', parameters: ['int'] },
+  ggml_backend_dev_count: { library: 'core', result: 'size_t', parameters: [] },
+  ggml_backend_dev_get: { library: 'core', result: 'void *', parameters: ['size_t'] },
   ggml_version: { library: 'base', result: 'str', parameters: [] },
   ggml_commit: { library: 'base', result: 'str', parameters: [] },
   ggml_log_set: { library: 'base', result: 'void', parameters: ['void *', 'void *'] },
@@ -81,6 +108,8 @@ export const prototypes = {
   },
   ggml_set_output: { library: 'base', result: 'void', parameters: ['void *'] },
   ggml_get_type_traits: { library: 'base', result: 'void *', parameters: ['int'] },
+  ggml_op_desc: { library: 'base', result: 'str', parameters: ['void *'] },
+  ggml_dup_tensor: { library: 'base', result: 'void *', parameters: ['void *', 'void *'] },
   ggml_add: { library: 'base', result: 'void *', parameters: ['void *', 'void *', 'void *'] },
   ggml_add_inplace: {
     library: 'base',
@@ -89,12 +118,15 @@ export const prototypes = {
   },
   ggml_sub: { library: 'base', result: 'void *', parameters: ['void *', 'void *', 'void *'] },
   ggml_mul: { library: 'base', result: 'void *', parameters: ['void *', 'void *', 'void *'] },
+  ggml_div: { library: 'base', result: 'void *', parameters: ['void *', 'void *', 'void *'] },
   ggml_scale: { library: 'base', result: 'void *', parameters: ['void *', 'void *', 'float'] },
   ggml_scale_bias: {
     library: 'base',
     result: 'void *',
     parameters: ['void *', 'void *', 'float', 'float'],
   },
+  ggml_sqrt: { library: 'base', result: 'void *', parameters: ['void *', 'void *'] },
+  ggml_sigmoid: { library: 'base', result: 'void *', parameters: ['void *', 'void *'] },
   ggml_sum_rows: { library: 'base', result: 'void *', parameters: ['void *', 'void *'] },
   ggml_argmax: { library: 'base', result: 'void *', parameters: ['void *', 'void *'] },
   ggml_get_rows: { library: 'base', result: 'void *', parameters: ['void *', 'void *', 'void *'] },
@@ -112,6 +144,7 @@ export const prototypes = {
   ggml_log: { library: 'base', result: 'void *', parameters: ['void *', 'void *'] },
   ggml_tanh: { library: 'base', result: 'void *', parameters: ['void *', 'void *'] },
   ggml_mul_mat: { library: 'base', result: 'void *', parameters: ['void *', 'void *', 'void *'] },
+  ggml_mul_mat_set_prec: { library: 'base', result: 'void', parameters: ['void *', 'int'] },
   ggml_out_prod: { library: 'base', result: 'void *', parameters: ['void *', 'void *', 'void *'] },
   ggml_rms_norm: { library: 'base', result: 'void *', parameters: ['void *', 'void *', 'float'] },
   ggml_rms_norm_back: {
@@ -236,6 +269,41 @@ export const prototypes = {
   ggml_backend_dev_name: { library: 'base', result: 'str', parameters: ['void *'] },
   ggml_backend_dev_description: { library: 'base', result: 'str', parameters: ['void *'] },
   ggml_backend_dev_backend_reg: { library: 'base', result: 'void *', parameters: ['void *'] },
+  ggml_backend_dev_type: { library: 'base', result: 'int', parameters: ['void *'] },
+  ggml_backend_dev_memory: {
+    library: 'base',
+    result: 'void',
+    parameters: ['void *', 'void *', 'void *'],
+  },
+  ggml_backend_dev_supports_op: {
+    library: 'base',
+    result: 'bool',
+    parameters: ['void *', 'void *'],
+  },
+  ggml_backend_get_max_size: { library: 'base', result: 'size_t', parameters: ['void *'] },
+  ggml_backend_sched_new: {
+    library: 'base',
+    result: 'void *',
+    parameters: ['void *', 'void *', 'int', 'size_t', 'bool', 'bool'],
+  },
+  ggml_backend_sched_free: { library: 'base', result: 'void', parameters: ['void *'] },
+  ggml_backend_sched_reset: { library: 'base', result: 'void', parameters: ['void *'] },
+  ggml_backend_sched_reserve: { library: 'base', result: 'bool', parameters: ['void *', 'void *'] },
+  ggml_backend_sched_set_tensor_backend: {
+    library: 'base',
+    result: 'void',
+    parameters: ['void *', 'void *', 'void *'],
+  },
+  ggml_backend_sched_alloc_graph: {
+    library: 'base',
+    result: 'bool',
+    parameters: ['void *', 'void *'],
+  },
+  ggml_backend_sched_graph_compute: {
+    library: 'base',
+    result: 'int',
+    parameters: ['void *', 'void *'],
+  },
   ggml_backend_reg_get_proc_address: {
     library: 'base',
     result: 'void *',
@@ -276,6 +344,8 @@ export const prototypes = {
 export interface GgmlFunctions {
   ggml_backend_load_all_from_path(dir_path: string | null): void
   ggml_backend_dev_by_type(type: number): Pointer<'ggml_backend_dev'> | null
+  ggml_backend_dev_count(): number
+  ggml_backend_dev_get(index: number): Pointer<'ggml_backend_dev'> | null
   ggml_version(): string
   ggml_commit(): string
   ggml_log_set(
@@ -313,6 +383,11 @@ export interface GgmlFunctions {
   ): Pointer<'ggml_tensor'> | null
   ggml_set_output(tensor: Pointer<'ggml_tensor'> | null): void
   ggml_get_type_traits(type: number): Pointer<'ggml_type_traits'> | null
+  ggml_op_desc(t: Pointer<'ggml_tensor'> | null): string
+  ggml_dup_tensor(
+    ctx: Pointer<'ggml_context'> | null,
+    src: Pointer<'ggml_tensor'> | null,
+  ): Pointer<'ggml_tensor'> | null
   ggml_add(
     ctx: Pointer<'ggml_context'> | null,
     a: Pointer<'ggml_tensor'> | null,
@@ -333,6 +408,11 @@ export interface GgmlFunctions {
     a: Pointer<'ggml_tensor'> | null,
     b: Pointer<'ggml_tensor'> | null,
   ): Pointer<'ggml_tensor'> | null
+  ggml_div(
+    ctx: Pointer<'ggml_context'> | null,
+    a: Pointer<'ggml_tensor'> | null,
+    b: Pointer<'ggml_tensor'> | null,
+  ): Pointer<'ggml_tensor'> | null
   ggml_scale(
     ctx: Pointer<'ggml_context'> | null,
     a: Pointer<'ggml_tensor'> | null,
@@ -343,6 +423,14 @@ export interface GgmlFunctions {
     a: Pointer<'ggml_tensor'> | null,
     s: number,
     b: number,
+  ): Pointer<'ggml_tensor'> | null
+  ggml_sqrt(
+    ctx: Pointer<'ggml_context'> | null,
+    a: Pointer<'ggml_tensor'> | null,
+  ): Pointer<'ggml_tensor'> | null
+  ggml_sigmoid(
+    ctx: Pointer<'ggml_context'> | null,
+    a: Pointer<'ggml_tensor'> | null,
   ): Pointer<'ggml_tensor'> | null
   ggml_sum_rows(
     ctx: Pointer<'ggml_context'> | null,
@@ -388,6 +476,7 @@ export interface GgmlFunctions {
     a: Pointer<'ggml_tensor'> | null,
     b: Pointer<'ggml_tensor'> | null,
   ): Pointer<'ggml_tensor'> | null
+  ggml_mul_mat_set_prec(a: Pointer<'ggml_tensor'> | null, prec: number): void
   ggml_out_prod(
     ctx: Pointer<'ggml_context'> | null,
     a: Pointer<'ggml_tensor'> | null,
@@ -533,6 +622,44 @@ export interface GgmlFunctions {
   ggml_backend_dev_backend_reg(
     device: Pointer<'ggml_backend_dev'> | null,
   ): Pointer<'ggml_backend_reg'> | null
+  ggml_backend_dev_type(device: Pointer<'ggml_backend_dev'> | null): number
+  ggml_backend_dev_memory(
+    device: Pointer<'ggml_backend_dev'> | null,
+    free: BigUint64Array,
+    total: BigUint64Array,
+  ): void
+  ggml_backend_dev_supports_op(
+    device: Pointer<'ggml_backend_dev'> | null,
+    op: Pointer<'ggml_tensor'> | null,
+  ): boolean
+  ggml_backend_get_max_size(backend: Pointer<'ggml_backend'> | null): number
+  ggml_backend_sched_new(
+    backends: BigUint64Array,
+    bufts: Pointer<'ggml_backend_buffer_type_t'> | null,
+    n_backends: number,
+    graph_size: number,
+    parallel: boolean,
+    op_offload: boolean,
+  ): Pointer<'ggml_backend_sched'> | null
+  ggml_backend_sched_free(sched: Pointer<'ggml_backend_sched'> | null): void
+  ggml_backend_sched_reset(sched: Pointer<'ggml_backend_sched'> | null): void
+  ggml_backend_sched_reserve(
+    sched: Pointer<'ggml_backend_sched'> | null,
+    measure_graph: Pointer<'ggml_cgraph'> | null,
+  ): boolean
+  ggml_backend_sched_set_tensor_backend(
+    sched: Pointer<'ggml_backend_sched'> | null,
+    node: Pointer<'ggml_tensor'> | null,
+    backend: Pointer<'ggml_backend'> | null,
+  ): void
+  ggml_backend_sched_alloc_graph(
+    sched: Pointer<'ggml_backend_sched'> | null,
+    graph: Pointer<'ggml_cgraph'> | null,
+  ): boolean
+  ggml_backend_sched_graph_compute(
+    sched: Pointer<'ggml_backend_sched'> | null,
+    graph: Pointer<'ggml_cgraph'> | null,
+  ): number
   ggml_backend_reg_get_proc_address(
     reg: Pointer<'ggml_backend_reg'> | null,
     name: string | null,

@@ -7,7 +7,7 @@ import { GGML_STATUS_SUCCESS } from './ggml.gen.ts'
 import type { Pointer } from './pointer.ts'
 import type { Runtime, Slot } from './runtime.ts'
 import type { Scope } from './scope.ts'
-import { addressOf, type Tensor } from './tensor.ts'
+import { addressOf, byteLength, makeTensor, shapeOf, typeNumbers, type Tensor } from './tensor.ts'
 
 /** Waits, where the budget of work since the last pause is spent, before `cost` more is done. */
 export interface Pacer {
@@ -20,6 +20,8 @@ interface GraphNode {
   readonly address: Pointer<'ggml_tensor'>
   /** Estimated work, in multiply-adds. */
   readonly cost: number
+  /** The backend lacks the operator. */
+  readonly onHost: boolean
 }
 
 const maxTensors = 4096
@@ -29,6 +31,7 @@ export class Graph implements Disposable {
   readonly context: Pointer<'ggml_context'>
   readonly #scope: Scope
   readonly #nodes: GraphNode[] = []
+  readonly #constants: { readonly tensor: Tensor; readonly values: Float32Array }[] = []
   #tensors = 0
 
   constructor(runtime: Runtime) {
@@ -47,7 +50,31 @@ export class Graph implements Disposable {
   /** Appends an operator's result; called by raw-ops.ts. */
   append(tensor: Tensor, cost: number): Tensor {
     this.#countTensor()
-    this.#nodes.push({ address: addressOf(tensor), cost })
+    // Views cost nothing, and nothing is computed for them.
+    const onHost = cost > 0 && !this.runtime.supports(tensor)
+    this.#nodes.push({ address: addressOf(tensor), cost, onHost })
+    return tensor
+  }
+
+  /** Appends one operator where the backend has it; else null, and the graph is as before. */
+  attempt(build: () => Tensor): Tensor | null {
+    const before = this.#nodes.length
+    const tensor = build()
+    if (this.#nodes.at(-1)?.onHost !== true) return tensor
+    this.#nodes.length = before
+    return null
+  }
+
+  /** A small f32 input that is written before the graph runs. */
+  constant(values: Float32Array, ...sizes: readonly number[]): Tensor {
+    const shape = shapeOf(...sizes)
+    if (values.byteLength !== byteLength(shape))
+      throw new Error('a constant does not fill its shape')
+    this.#countTensor()
+    const { functions } = this.runtime
+    const address = functions.ggml_new_tensor_4d(this.context, typeNumbers.f32, ...shape)
+    const tensor = makeTensor(address, { shape })
+    this.#constants.push({ tensor, values })
     return tensor
   }
 
@@ -60,8 +87,15 @@ export class Graph implements Disposable {
 
   /** Makes an operator write its result into `slot`. */
   into(slot: Slot, tensor: Tensor): Tensor {
-    this.runtime.bind(tensor, slot)
-    return tensor
+    const { runtime } = this
+    if (runtime.device === 'cpu' || slot.offset % runtime.alignment === 0) {
+      runtime.bind(tensor, slot)
+      return tensor
+    }
+    // Few operators of a GPU write to any place; copies do.
+    const target = addressOf(this.leaf(slot))
+    const address = runtime.functions.ggml_cpy(this.context, addressOf(tensor), target)
+    return this.append(makeTensor(address, { shape: slot.shape }), byteLength(slot.shape))
   }
 
   /** Protects a scratch result from being overwritten, so that it can be read after the run. */
@@ -77,13 +111,16 @@ export class Graph implements Disposable {
     if (!this.runtime.functions.ggml_gallocr_alloc_graph(allocatorAddress(allocator), whole)) {
       throw new AppError('out-of-memory', 'ggml could not allocate scratch memory for a graph')
     }
+    for (const { tensor, values } of this.#constants) this.runtime.write(tensor, values)
     for (const segment of cutSegments(this.#nodes, pacer.budget)) {
       await pacer.before(segment.reduce((sum, node) => sum + node.cost, 0))
-      this.#compute(segment)
+      for (const part of cutPlaces(segment)) this.#compute(part)
     }
   }
 
   #compute(segment: readonly GraphNode[]): void {
+    const [first] = segment
+    if (first?.onHost === true) return this.runtime.hostFallback.compute(first.address)
     using scope = this.runtime.newScope()
     const graph = this.#makeGraph(scope, segment)
     const status = this.runtime.functions.ggml_backend_graph_compute(this.runtime.backend, graph)
@@ -116,6 +153,18 @@ export class Graph implements Disposable {
   [Symbol.dispose](): void {
     this.#scope[Symbol.dispose]()
   }
+}
+
+/** Single operators for the CPU, and what lies between them. */
+function cutPlaces(nodes: readonly GraphNode[]): (readonly GraphNode[])[] {
+  if (!nodes.some(({ onHost }) => onHost)) return [nodes]
+  const parts: GraphNode[][] = []
+  for (const node of nodes) {
+    const last = parts.at(-1)
+    if (last === undefined || node.onHost || last[0]?.onHost === true) parts.push([node])
+    else last.push(node)
+  }
+  return parts
 }
 
 /** Cuts by estimated cost only, never by thread count, so results do not depend on it. */

@@ -1,6 +1,7 @@
 // The only door to native code: handles and operators, never addresses.
 export { Arena, type ArenaPart } from './arena.ts'
 export { dequantise } from './dequantise.ts'
+export { findGpus, gpuKinds, type Gpu } from './gpu.ts'
 export { Graph, type Pacer } from './graph.ts'
 export { Kernels, type Panels } from './kernel-library.ts'
 export type { KernelCall } from './kernel-ops.ts'

@@ -16,6 +16,7 @@ import type { Pointer } from './pointer.ts'
 export interface Library {
   readonly functions: GgmlFunctions
   readonly version: string
+  /** The CPU. */
   readonly device: Pointer<'ggml_backend_dev'>
   readonly setThreads: (backend: Pointer<'ggml_backend'>, threads: number) => void
 }
@@ -44,18 +45,25 @@ function openLibrary(dir: string): Library {
   return { functions, version, device, setThreads: bindSetThreads(functions, device) }
 }
 
-/**
- * The folder of the CPU build for this platform inside node-llama-cpp's optional packages, found by walking
- * the module folders because the packages export nothing but their entry.
- */
+/** The folder of the CPU build for this platform. */
 function shippedLibraryDir(): string {
   const name = shippedPackageName()
-  const folders = createRequire(import.meta.url).resolve.paths('@node-llama-cpp/x') ?? []
-  for (const folder of folders) {
-    const dir = path.join(folder, '@node-llama-cpp', name, 'bins', name)
-    if (existsSync(dir)) return dir
+  const dir = packageDir(name, 'bins', name)
+  if (dir === null) {
+    throw new AppError('unavailable', `node-llama-cpp has no libraries for ${name}`)
   }
-  throw new AppError('unavailable', `node-llama-cpp has no libraries for ${name}`)
+  return dir
+}
+
+/**
+ * A folder inside one of node-llama-cpp's optional packages, found by walking the module folders because the
+ * packages export nothing but their entry; null where it is not installed.
+ */
+export function packageDir(name: string, ...inside: readonly string[]): string | null {
+  const folders = createRequire(import.meta.url).resolve.paths('@node-llama-cpp/x') ?? []
+  const dirs = folders.map((folder) => path.join(folder, '@node-llama-cpp', name, ...inside))
+  const found = dirs.find((dir) => existsSync(unpacked(dir)))
+  return found === undefined ? null : unpacked(found)
 }
 
 function shippedPackageName(): string {
@@ -92,7 +100,12 @@ const initParams = koffi.struct({
   no_alloc: 'bool',
 })
 
-function bindFunctions(handles: Record<'base' | 'core', LibraryHandle>): GgmlFunctions {
+/**
+ * Where a second folder is loaded, its core is linked to the base of the first (the loaders go by name), so all
+ * functions are looked up from the core; Windows does not look into the libraries that one needs.
+ */
+function bindFunctions({ base, core }: Record<'base' | 'core', LibraryHandle>): GgmlFunctions {
+  const handles = { core, base: process.platform === 'win32' ? base : core }
   const bound = Object.entries(prototypes).map(([name, prototype]) => {
     const parameters = prototype.parameters.map((type) =>
       type === 'ggml_init_params' ? initParams : type,
@@ -108,19 +121,24 @@ function findCpuDevice(functions: GgmlFunctions, dir: string): Pointer<'ggml_bac
     functions.ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_CPU)
   const present = find()
   if (present !== null) return present
-  loadQuietly(functions, dir)
+  loadBackends(functions, dir)
   const device = find()
   if (device === null) throw new AppError('unavailable', `no CPU library of ggml in ${dir}`)
   return device
 }
 
-/** ggml announces each library on stderr; the messages come during the call, on this thread. */
-function loadQuietly(functions: GgmlFunctions, dir: string): void {
+/** Registers all backends that a folder holds. */
+export function loadBackends(functions: GgmlFunctions, dir: string): void {
+  quietly(functions, () => functions.ggml_backend_load_all_from_path(dir))
+}
+
+/** ggml announces libraries and devices on stderr; the messages come during the call, on this thread. */
+export function quietly<T>(functions: GgmlFunctions, work: () => T): T {
   const proto = koffi.proto('void (int level, str text, void *data)')
   const silent = koffi.register(() => undefined, koffi.pointer(proto))
   functions.ggml_log_set(silent, null)
   try {
-    functions.ggml_backend_load_all_from_path(dir)
+    return work()
   } finally {
     functions.ggml_log_set(null, null)
     koffi.unregister(silent)

@@ -15,7 +15,7 @@ import {
 } from './tensor.ts'
 
 /** Work of one element-wise step, in multiply-adds of a matrix product that take as long. */
-const elementCost = 16
+export const elementCost = 16
 
 function ensure(condition: boolean, op: string, ...tensors: readonly Tensor[]): void {
   if (condition) return

@@ -1,8 +1,12 @@
-// One ggml CPU backend with its counted native objects: buffers, allocators, tensors placed in buffers.
+// One ggml backend (the CPU, or a GPU helped by it) with its counted native objects: buffers, allocators, tensors placed in buffers.
 // It knows nothing of models; graphs are in graph.ts, operators in raw-ops.ts.
 import { AppError } from '../../../shared/errors.ts'
+import type { GpuKind } from '../types.ts'
 import type { GgmlFunctions } from './ggml.gen.ts'
-import { loadLibrary, type Library } from './library.ts'
+import { memoryOf, nativeGpu, type Gpu } from './gpu.ts'
+import { createHostFallback, type HostFallback } from './host-fallback.ts'
+import { loadLibrary, quietly, type Library } from './library.ts'
+import { startOf } from './operator-memory.ts'
 import type { Pointer } from './pointer.ts'
 import { Scope, type HandleCounter } from './scope.ts'
 import {
@@ -31,29 +35,71 @@ export interface NativeBuffer {
   readonly size: number
 }
 
+export interface RuntimeOptions {
+  readonly libraryDir?: string | undefined
+  readonly threads: number
+  /** Absent = the CPU. */
+  readonly gpu?: Gpu | undefined
+  /** Takes the CPU for another device, so that its paths can be tested anywhere. */
+  readonly pretend?: PretendedDevice
+}
+
+export interface PretendedDevice {
+  readonly device?: GpuKind
+  /** Operators that are missing, by ggml's names, for instance `OUT_PROD`. */
+  readonly missing?: readonly string[]
+  readonly alignment?: number
+  readonly maxBufferBytes?: number
+}
+
 export class Runtime implements Disposable {
   readonly functions: GgmlFunctions
   readonly version: string
   readonly name: string
+  readonly device: 'cpu' | GpuKind
   readonly backend: Pointer<'ggml_backend'>
   readonly alignment: number
+  /** Largest buffer that the backend gives. */
+  readonly maxBufferBytes: number
   readonly counter: HandleCounter = { alive: 0 }
   readonly #library: Library
+  readonly #processor: Pointer<'ggml_backend_dev'>
+  readonly #isCpu: boolean
+  readonly #missing: ReadonlySet<string>
   readonly #scope: Scope
+  #threads = 1
+  #fallback: { readonly host: HostFallback; readonly cpu: Pointer<'ggml_backend'> } | null = null
 
-  constructor(options: { readonly libraryDir?: string | undefined; readonly threads: number }) {
-    this.#library = loadLibrary(options.libraryDir)
+  constructor(options: RuntimeOptions) {
+    const { gpu, pretend = {} } = options
+    this.#isCpu = gpu === undefined
+    this.#library = gpu === undefined ? loadLibrary(options.libraryDir) : nativeGpu(gpu).library
+    this.#processor = gpu === undefined ? this.#library.device : nativeGpu(gpu).device
+    this.#missing = new Set(pretend.missing)
     this.functions = this.#library.functions
     this.version = this.#library.version
-    this.name = this.functions.ggml_backend_dev_description(this.#library.device)
+    this.device = gpu?.kind ?? pretend.device ?? 'cpu'
+    this.name = this.functions.ggml_backend_dev_description(this.#processor)
     this.#scope = new Scope(this.counter)
-    const backend = this.functions.ggml_backend_dev_init(this.#library.device, null)
-    if (backend === null) throw new AppError('unavailable', 'ggml could not start its CPU backend')
-    this.backend = this.#scope.own(backend, (b) => this.functions.ggml_backend_free(b))
-    this.alignment = this.functions.ggml_backend_get_alignment(backend)
+    this.backend = this.#openBackend(this.#processor)
+    this.alignment = pretend.alignment ?? this.functions.ggml_backend_get_alignment(this.backend)
+    this.maxBufferBytes =
+      pretend.maxBufferBytes ?? Number(this.functions.ggml_backend_get_max_size(this.backend))
     this.setThreads(options.threads)
   }
 
+  #openBackend(device: Pointer<'ggml_backend_dev'>): Pointer<'ggml_backend'> {
+    const open = (): Pointer<'ggml_backend'> | null =>
+      this.functions.ggml_backend_dev_init(device, null)
+    const backend = quietly(this.functions, open)
+    if (backend === null) {
+      const name = this.functions.ggml_backend_dev_description(device)
+      throw new AppError('unavailable', `ggml could not start its backend for ${name}`)
+    }
+    return this.#scope.own(backend, (b) => this.functions.ggml_backend_free(b))
+  }
+
+  /** Threads of the CPU; a GPU takes none but for operators that it lacks. */
   setThreads(threads: number): void {
     if (!Number.isInteger(threads) || threads < 1 || threads > 512) {
       throw new AppError(
@@ -61,7 +107,49 @@ export class Runtime implements Disposable {
         `threads must be a whole number from 1 to 512, got ${threads}`,
       )
     }
-    this.#library.setThreads(this.backend, threads)
+    this.#threads = threads
+    if (this.#isCpu) this.#library.setThreads(this.backend, threads)
+    if (this.#fallback !== null) this.#library.setThreads(this.#fallback.cpu, threads)
+  }
+
+  /** Whether the backend runs an operator with these inputs; ggml aborts where it is asked to and cannot. */
+  supports(operator: Tensor): boolean {
+    if (this.#isCpu && this.#missing.size === 0) return true
+    const address = addressOf(operator)
+    if (this.#missing.has(this.functions.ggml_op_desc(address))) return false
+    return this.functions.ggml_backend_dev_supports_op(this.#processor, address)
+  }
+
+  /** Whether a tensor begins where every operator of the backend may read it. */
+  isAligned(tensor: Tensor): boolean {
+    if (this.device === 'cpu') return true
+    return startOf(addressOf(tensor)) % BigInt(this.alignment) === 0n
+  }
+
+  /** Computes operators that the backend lacks. */
+  get hostFallback(): HostFallback {
+    this.#fallback ??= this.#openFallback()
+    return this.#fallback.host
+  }
+
+  #openFallback(): { readonly host: HostFallback; readonly cpu: Pointer<'ggml_backend'> } {
+    const cpu = this.#openBackend(this.#library.device)
+    this.#library.setThreads(cpu, this.#threads)
+    const host = createHostFallback({
+      functions: this.functions,
+      scope: this.#scope,
+      newScope: () => this.newScope(),
+      createContext: (scope, sizeBytes) => this.createContext(scope, sizeBytes),
+      device: this.backend,
+      cpu,
+    })
+    return { host, cpu }
+  }
+
+  /** Memory that may still be taken where the buffers lie. */
+  freeBytes(): number {
+    if (this.#isCpu) return process.availableMemory()
+    return memoryOf({ library: this.#library, device: this.#processor }).freeBytes
   }
 
   newScope(): Scope {
