@@ -29,14 +29,15 @@ const inputsAtOnce = 500
 /** Live memory may grow by this much over the run, whatever its length: compiled code and counters. */
 const heapGrowthBytes = 32 * 2 ** 20
 
-const seeds = fuzzSeeds().map(({ name, bytes }) => ({ name, segments: segmentsOf(bytes) }))
-const [model, adapter, kinds, large] = seeds
+const seeds = fuzzSeeds().map(({ isLarge, bytes }) => ({ isLarge, segments: segmentsOf(bytes) }))
+const small = seeds.filter(({ isLarge }) => !isLarge)
+const large = seeds.find(({ isLarge }) => isLarge)
 
 /** Input number `index`; the same on every machine. */
 function inputOf(index: number): Uint8Array {
   const random = createRandom(Math.imul(index + 1, 0x9e3779b1))
   // The large file is a thousand times as slow as a small one.
-  const seed = index % 200 === 0 ? large : [model, adapter, kinds][index % 3]
+  const seed = index % 200 === 0 ? large : small[index % small.length]
   if (seed === undefined) throw new Error('a seed is missing')
   return mutated(seed.segments, random)
 }

@@ -198,6 +198,41 @@ function insertKey(draft: Draft, name: string, value: readonly Uint8Array[]): vo
   raiseCount(draft, group, 1n)
 }
 
+/** A key's value becomes one of another kind, whole in itself, so that what stands behind it is read as before. */
+function changeKind(draft: Draft): void {
+  const index = indexOf(draft, ['value-type'])
+  if (index === null) return
+  const { segments, random } = draft
+  const group = segments[index]?.group ?? ''
+  const start = segments.findIndex(
+    (segment) => segment.group === group && segment.role === 'value-type',
+  )
+  const end = segments.findLastIndex((segment) => segment.group === group) + 1
+  const type = whole(random, 13)
+  const parts = [bytesOf(BigInt(type), 4), ...valueOf(type, random)]
+  const value = parts.map((bytes): Segment => ({ role: 'scalar', bytes, group }))
+  segments.splice(start, end - start, ...value)
+}
+
+/** Bytes of each fixed-size kind by type number. */
+const kindBytes = [1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8]
+
+function valueOf(type: number, random: Random): Uint8Array[] {
+  if (type === 8) {
+    const text = pick(random, texts)()
+    return [bytesOf(BigInt(text.byteLength), 8), text]
+  }
+  // An array of two bytes.
+  if (type === 9) return [bytesOf(0n, 4), bytesOf(2n, 8), Uint8Array.of(1, 2)]
+  const bytes = bytesOf(pick(random, edges), kindBytes[type] ?? 0)
+  // Reals that are no numbers, or none that counts.
+  if (type === 6 && random() < 0.5) {
+    const real = pick(random, [NaN, Infinity, 1e-45, -1])
+    new DataView(bytes.buffer).setFloat32(0, real, true)
+  }
+  return [bytes]
+}
+
 /** A tensor's sizes in another order, with one more, one less, or the product kept. */
 function changeShape(draft: Draft): void {
   const index = indexOf(draft, ['dimension-count'])
@@ -232,6 +267,8 @@ const structural: readonly Mutation[] = [
   changeNumber,
   changeNumber,
   changeType,
+  changeKind,
+  changeKind,
   changeText,
   moveGroup,
   overlap,

@@ -60,7 +60,7 @@ function outcomeOf(action: () => unknown): Outcome {
     if (!(error instanceof AppError)) throw error
     if (!contentCodes.has(error.code)) throw error
     if (error.message === '' || error.message.length > longestMessage) {
-      throw new Error(`a message of ${error.message.length} characters`, { cause: error })
+      throw new Error(`${error.message.length} characters: ${error.message.slice(0, 200)}`)
     }
     return error.code
   }

@@ -1,10 +1,15 @@
-// Valid files to start from: a model, its adapter, every kind of metadata, and one larger than a read window.
+// Valid files to start from: a model of each architecture, an adapter, every kind of metadata, and one larger than a read window.
 import {
   encodeGguf,
   type GgufEntry,
   type GgufWriteTensor,
 } from '../../../app/main/engine/gguf/writer.ts'
+import { architectures, type Architecture } from '../../../app/main/engine/nn/architectures.ts'
 import {
+  biasedProjections,
+  biasName,
+  frequencyFactorsName,
+  normNames,
   projectionName,
   projections,
   projectionShape,
@@ -36,16 +41,24 @@ const u32 = (value: number): GgufEntry => ({ type: 'uint32', value })
 const f32 = (value: number): GgufEntry => ({ type: 'float32', value: Math.fround(value) })
 
 export interface FuzzSeed {
-  readonly name: 'model' | 'adapter' | 'kinds' | 'large'
+  readonly name: string
+  /** Larger than what is read at once, and slow: used seldom. */
+  readonly isLarge: boolean
   readonly bytes: Uint8Array
 }
 
 export function fuzzSeeds(): FuzzSeed[] {
+  const models = [...architectures].map(([name, design]) => ({
+    name,
+    isLarge: false,
+    bytes: encode(modelMetadata(name), modelTensors(design)),
+  }))
+  const kinds = encode(kindsMetadata(), [filled('only', [3, 2, 2])])
   return [
-    { name: 'model', bytes: encode(modelMetadata(), modelTensors()) },
-    { name: 'adapter', bytes: encode(adapterMetadata(), adapterTensors()) },
-    { name: 'kinds', bytes: encode(kindsMetadata(), [filled('only', [3, 2, 2])]) },
-    { name: 'large', bytes: encode(largeMetadata(), [filled('only', [4])]) },
+    ...models,
+    { name: 'adapter', isLarge: false, bytes: encode(adapterMetadata(), adapterTensors()) },
+    { name: 'kinds', isLarge: false, bytes: kinds },
+    { name: 'large', isLarge: true, bytes: encode(largeMetadata(), [filled('only', [4])]) },
   ]
 }
 
@@ -58,8 +71,8 @@ function filled(name: string, shape: readonly number[]): GgufWriteTensor {
   return { name, shape, data: Float32Array.from({ length }, (_, i) => Math.sin(i + 1)) }
 }
 
-function modelMetadata(): [string, GgufEntry][] {
-  const { architecture: name } = fuzzModel
+/** Also the keys that only some architectures know, so that each is read with every kind of value. */
+function modelMetadata(name: string): [string, GgufEntry][] {
   return [
     ['general.architecture', text(name)],
     [`${name}.block_count`, u32(fuzzModel.layers)],
@@ -68,26 +81,43 @@ function modelMetadata(): [string, GgufEntry][] {
     [`${name}.feed_forward_length`, u32(fuzzModel.feedForward)],
     [`${name}.attention.head_count`, u32(fuzzModel.heads)],
     [`${name}.attention.head_count_kv`, u32(fuzzModel.keyValueHeads)],
+    [`${name}.attention.key_length`, u32(fuzzModel.headSize)],
+    [`${name}.attention.value_length`, u32(fuzzModel.headSize)],
+    [`${name}.attention.layer_norm_rms_epsilon`, f32(fuzzModel.normEpsilon)],
+    [`${name}.attention.sliding_window`, u32(4)],
+    [`${name}.attention.sliding_window_pattern`, u32(2)],
     [`${name}.rope.dimension_count`, u32(fuzzModel.headSize)],
     [`${name}.rope.freq_base`, f32(fuzzModel.ropeBase)],
-    [`${name}.attention.layer_norm_rms_epsilon`, f32(fuzzModel.normEpsilon)],
+    [`${name}.rope.freq_base_swa`, f32(fuzzModel.ropeBase)],
+    [`${name}.rope.scaling.type`, text('linear')],
+    [`${name}.rope.scaling.factor`, f32(2)],
+    [`${name}.rope.scaling.attn_factor`, f32(1)],
+    [`${name}.expert_count`, u32(0)],
+    [`${name}.final_logit_softcapping`, f32(0)],
     ['tokenizer.ggml.tokens', { type: 'strings', value: ['a', 'b', '\uFEFF', '—', ''] }],
   ]
 }
 
-function modelTensors(): GgufWriteTensor[] {
-  const { width, vocabulary, layers } = fuzzModel
+function modelTensors(design: Architecture): GgufWriteTensor[] {
+  const { width, vocabulary, layers, headSize } = fuzzModel
+  const norms = Object.entries(normNames({ design })) as [string, string | null][]
   const layer = (index: number): GgufWriteTensor[] => [
-    filled(`blk.${index}.attn_norm.weight`, [width]),
-    filled(`blk.${index}.ffn_norm.weight`, [width]),
+    ...norms.flatMap(([norm, name]) => {
+      const size = norm === 'queryNorm' || norm === 'keyNorm' ? headSize : width
+      return name === null ? [] : [filled(`blk.${index}.${name}.weight`, [size])]
+    }),
     ...projections.map((projection) =>
       filled(projectionName(index, projection), projectionShape(fuzzModel, projection)),
+    ),
+    ...biasedProjections({ design }).map((projection) =>
+      filled(biasName(index, projection), [projectionShape(fuzzModel, projection)[1]]),
     ),
   ]
   return [
     filled('token_embd.weight', [width, vocabulary]),
     filled('output_norm.weight', [width]),
     filled('output.weight', [width, vocabulary]),
+    ...(design.frequencyFactors ? [filled(frequencyFactorsName, [headSize / 2])] : []),
     ...Array.from({ length: layers }, (_, index) => layer(index)).flat(),
   ]
 }

@@ -148,6 +148,31 @@ it.each<[string, Name, Change, string, string]>([
     'scaled rotary embeddings ("yarn")',
   ],
   [
+    'a scaling whose kind is a number',
+    'qwen2',
+    { keys: { 'qwen2.rope.scaling.type': 7n } },
+    'unsupported',
+    `scaled rotary embeddings (7): ${newer}`,
+  ],
+  [
+    'a scaling whose kind is a list',
+    'qwen2',
+    {
+      keys: {
+        'qwen2.rope.scaling.type': { kind: 'array', elementType: 'uint8', length: 1, offset: 0 },
+      },
+    },
+    'unsupported',
+    `scaled rotary embeddings (a list): ${newer}`,
+  ],
+  [
+    'a scaling whose kind is long',
+    'qwen2',
+    { keys: { 'qwen2.rope.scaling.type': 'k'.repeat(70_000) } },
+    'unsupported',
+    `scaled rotary embeddings ("${'k'.repeat(40)}…"): ${newer}`,
+  ],
+  [
     'part of a head rotated',
     'qwen3',
     { keys: { 'qwen3.rope.dimension_count': 16 } },
@@ -223,3 +248,8 @@ it.each<[string, Name, Change, string, string]>([
 function names(stem: string, count: number): Record<string, readonly number[]> {
   return Object.fromEntries(Array.from({ length: count }, (_, i) => [`${stem}${i}`, [1]]))
 }
+
+it('takes a zero of 64 bits as a zero', () => {
+  const keys = { 'gemma3.expert_count': 0n, 'gemma3.attention.sliding_window': 0n }
+  expect(readModelInfo(changed('gemma3', { keys })).attention[0]?.window).toBeNull()
+})

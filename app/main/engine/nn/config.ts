@@ -1,7 +1,7 @@
 // Reads a model's facts from GGUF metadata, and refuses what would silently be computed wrongly. Keys and their
 // defaults are llama.cpp's (src/llama-arch.cpp, src/llama-model.cpp), since that is what serves the model.
 import { AppError } from '../../../shared/errors.ts'
-import type { GgufFile } from '../gguf/reader.ts'
+import type { GgufFile, GgufValue } from '../gguf/reader.ts'
 import type { ModelInfo } from '../types.ts'
 import { architectures, type Architecture } from './architectures.ts'
 import { checkTensors, frequencyFactorsName, tensorOf } from './tensors.ts'
@@ -87,7 +87,7 @@ interface Subject {
 function refuseUnknownFeatures(file: GgufFile, subject: Subject): void {
   const { architecture, design, headSize, layers } = subject
   const key = (name: string): string => `${architecture}.${name}`
-  const fact = (name: string): unknown => file.metadata.get(key(name)) ?? 0
+  const fact = (name: string): unknown => plain(file.metadata.get(key(name))) ?? 0
   const rotated = count(file, key('rope.dimension_count'), headSize)
   const values = count(file, key('attention.value_length'), headSize)
   const scaling = file.metadata.get(key('rope.scaling.type')) ?? 'linear'
@@ -97,7 +97,7 @@ function refuseUnknownFeatures(file: GgufFile, subject: Subject): void {
     values === headSize ? null : `values of size ${values} beside keys of size ${headSize}`,
     scaling === 'none' || scaling === 'linear'
       ? null
-      : `scaled rotary embeddings (${JSON.stringify(scaling)})`,
+      : `scaled rotary embeddings (${shown(scaling)})`,
     factor === 1 ? null : 'scores scaled with the rotary embedding',
     fact('expert_count') === 0 ? null : 'mixture of experts',
     headSize % 2 === 0 ? null : `a head size of ${headSize}`,
@@ -120,7 +120,7 @@ function readAttention(file: GgufFile, subject: Subject): LayerAttention[] {
     ropeBase: real(file, key('rope.freq_base'), 10_000),
     ropeScale: readRopeScale(file, key),
   }
-  const window = file.metadata.get(key('attention.sliding_window')) ?? 0
+  const window = plain(file.metadata.get(key('attention.sliding_window'))) ?? 0
   if (design.window === null || window === 0) {
     return Array.from({ length: layers }, () => everywhere)
   }
@@ -144,9 +144,20 @@ function readRopeScale(file: GgufFile, key: (name: string) => string): number {
   return 1 / real(file, found)
 }
 
+/** Numbers of 64 bits as ordinary ones: a file may write any of its counts so. */
+function plain(value: GgufValue | undefined): Exclude<GgufValue, bigint> | undefined {
+  return typeof value === 'bigint' ? Number(value) : value
+}
+
+/** A value of any kind in a message: texts quoted and short. */
+function shown(value: GgufValue): string {
+  if (typeof value === 'object') return 'a list'
+  if (typeof value !== 'string') return String(value)
+  return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value)
+}
+
 function count(file: GgufFile, key: string, fallback?: number): number {
-  const value = file.metadata.get(key) ?? fallback
-  const number = typeof value === 'bigint' ? Number(value) : value
+  const number = plain(file.metadata.get(key)) ?? fallback
   if (typeof number === 'number' && Number.isInteger(number) && number > 0 && number < 2 ** 24) {
     return number
   }
