@@ -1,15 +1,26 @@
-// A larger model of another architecture and quantisation (Qwen2.5-Coder-0.5B, Q4_K_M) against node-llama-cpp as a
-// server. The file is too large to fetch for every run: HONE_SECOND_MODEL or .cache/models names it.
+// A larger model of another architecture and quantisation (Qwen2.5-Coder-0.5B, Q4_K_M) against PyTorch on the same
+// (dequantised) weights, and against node-llama-cpp as a server. The file is too large to fetch for every run: HONE_SECOND_MODEL or .cache/models names it.
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { writeF32Copy } from '../../../test/support/f32-copy.ts'
 import { secondModelPath } from '../../../test/support/model.ts'
+import {
+  fillReferenceAdapter,
+  halvesOf,
+  projectedDifference,
+  readReference,
+  referenceLoss,
+  relativeDifference,
+  type ModelReference,
+} from '../../../test/support/numerics.ts'
 import { sampleReplies } from '../../../test/support/served-log-probs.ts'
 import { temporaryFolder, type TemporaryFolder } from '../../../test/support/temporary-folder.ts'
 import { openEngine } from './index.ts'
-import type { Engine } from './types.ts'
+import type { Engine, EngineModel } from './types.ts'
 
 const modelPath = secondModelPath()
+const reference = readReference<ModelReference>('second-model')
+const tolerance = 1e-3
 const minute = 60_000
 const questions = [
   'Explain how a hash map finds an entry.',
@@ -33,6 +44,42 @@ afterAll(async () => {
 })
 
 describe.skipIf(modelPath === null)('the second model (skipped without its file)', () => {
+  it(
+    'log-probabilities, loss, divergence and the gradient of every pair agree with PyTorch',
+    async () => {
+      await using model = await engine.loadModel(modelPath ?? '')
+      const request = requestOf(model)
+      const { adapter } = request
+      const gatherIds = Int32Array.from(reference.case.gatherIds)
+      const score = await model.score({ ...request, gatherIds, topK: 4 })
+      expect(relativeDifference(score.gathered, reference.logProbs)).toBeLessThan(tolerance)
+      expect([...score.topIds]).toEqual(reference.topIds)
+      const gradients = model.createGradients(adapter)
+      const loss = referenceLoss(reference.case)
+      const found = await model.backward({ ...request, gatherIds, loss, gradients })
+      expect(Math.abs(found.loss / reference.loss - 1)).toBeLessThan(tolerance)
+      const plain = { ...request, temperature: 1 }
+      const baseHidden = await model.hidden({ ...plain, adapter: null })
+      const klGradients = model.createGradients(adapter)
+      await model.klBackward({ ...plain, baseHidden, weight: 1, gradients: klGradients })
+      const kl = await model.kl({ ...plain, baseHidden })
+      expect(relativeDifference(kl, reference.kl)).toBeLessThan(tolerance)
+      for (const [sums, expected] of [
+        [gradients, reference.gradients],
+        [klGradients, reference.klGradients],
+      ] as const) {
+        const differences = halvesOf(adapter, sums.tensors).map(({ name, values }) => ({
+          name,
+          difference: projectedDifference(name, values, expected[name] ?? []),
+        }))
+        const worst = Math.max(...differences.map(({ difference }) => difference))
+        process.stdout.write(`largest relative difference of a gradient: ${worst}\n`)
+        expect(differences.filter(({ difference }) => !(difference < tolerance))).toEqual([])
+      }
+    },
+    5 * minute,
+  )
+
   it(
     'over two thousand sampled tokens the engine differs from the server by no more than it from itself',
     async () => {
@@ -96,6 +143,13 @@ describe.skipIf(modelPath === null)('the second model (skipped without its file)
     10 * minute,
   )
 })
+
+function requestOf(model: EngineModel) {
+  const { rank, alpha, bScale } = reference
+  const adapter = fillReferenceAdapter(model.createAdapter({ rank, alpha, seed: 1 }), bScale)
+  const { tokens, responseStart, temperature } = reference.case
+  return { tokens: Int32Array.from(tokens), responseStart, temperature, adapter }
+}
 
 function chatPrompt(text: string): string {
   return `<|im_start|>user\n${text}<|im_end|>\n<|im_start|>assistant\n`
