@@ -5,7 +5,7 @@
 // Letters: D head size, H heads, K key–value heads, G = H / K, T tokens, n queries of a block, E its keys.
 import { ops, type Graph, type Kernels, type Tensor } from '../../ffi/index.ts'
 import type { Op } from './op.ts'
-import { blocksOf, windowMask, type Block } from './window.ts'
+import { blocksOf, windowMasks, type Block } from './window.ts'
 
 export interface AttentionParams {
   /** Factor on the scores before their softmax. */
@@ -32,7 +32,7 @@ interface Sizes {
 interface BlockCall {
   readonly kernels: Kernels | null
   readonly scale: number
-  readonly window: number | null
+  readonly maskOf: (b: Block) => Tensor | null
   readonly sizes: Sizes
   readonly b: Block
 }
@@ -48,9 +48,10 @@ export const attention = {
   },
   forward(g, { q, k, v }, { block, output, scale, window, kernels = null }) {
     const sizes = sizesOf(q, k)
+    const maskOf = windowMasks(g, window)
     const vT = ops.contiguous(g, ops.permute(g, v, [1, 0, 2, 3])) // [T, D, K]
     for (const b of blocksOf(sizes.T, { block, window })) {
-      const at = { kernels, scale, window, sizes, b }
+      const at = { kernels, scale, maskOf, sizes, b }
       const p = probabilities(g, { q: queriesOf(g, q, at), k }, at) // [E, n, H]
       const values = ops.view(g, vT, { shape: [b.keys, sizes.D, sizes.K], offset: b.first })
       const o = matMul(g, at, [values, byGroup(g, p, sizes)]) // [D, G · n, K]
@@ -62,11 +63,12 @@ export const attention = {
     const { block, gradients, scale, window, kernels = null } = params
     if (gradients === undefined) throw new Error('attention needs a place for its gradients')
     const sizes = sizesOf(q, k)
+    const maskOf = windowMasks(g, window)
     const kT = ops.contiguous(g, ops.permute(g, k, [1, 0, 2, 3])) // [T, D, K]
     const call = { q, k, v, kT, grad: headsOf(g, grad, sizes) }
     let known = sizes.T
     for (const b of blocksOf(sizes.T, { block, window }).reverse()) {
-      const at = { kernels, scale, window, sizes, b }
+      const at = { kernels, scale, maskOf, sizes, b }
       const part = blockBackward(g, call, at)
       storeQueries(g, part.dq, { ...at, target: gradients.q })
       accumulate(g, part.dk, { ...at, target: gradients.k, known })
@@ -112,7 +114,7 @@ function probabilities(g: Graph, { q, k }: { q: Tensor; k: Tensor }, at: BlockCa
   const scores = matMul(g, at, [keysOf(g, k, at), byGroup(g, q, sizes)]) // [E, G · n, K]
   const heads = ops.reshape(g, scores, b.keys, b.count, sizes.H)
   const causal = ops.maskFuture(g, heads, b.start - b.first)
-  const mask = windowMask(g, b, at.window)
+  const mask = at.maskOf(b)
   if (mask === null) return ops.softMax(g, causal, at.scale)
   return ops.maskedSoftMax(g, { a: causal, mask }, at.scale)
 }
@@ -160,7 +162,7 @@ interface Accumulate extends BlockCall {
 function accumulate(g: Graph, part: Tensor, to: Accumulate): void {
   const { D, K } = to.sizes
   const rows = (x: Tensor, first: number, count: number): Tensor =>
-    ops.view(g, x, { shape: [D, count, K], offset: first * D })
+    count === x.shape[1] ? x : ops.view(g, x, { shape: [D, count, K], offset: first * D })
   const { first, end } = to.b
   const fresh = Math.min(to.known, end) - first
   if (fresh > 0) ops.copyInto(g, rows(part, 0, fresh), rows(to.target, first, fresh))

@@ -26,14 +26,24 @@ export function blocksOf(
   })
 }
 
+/** The masks of a graph's blocks; blocks of one geometry, which most are, share one. */
+export function windowMasks(g: Graph, window: number | null): (b: Block) => Tensor | null {
+  const made = new Map<string, Tensor>()
+  return (b) => {
+    if (window === null || b.keys <= window) return null
+    const geometry = `${b.keys}/${b.count}`
+    const mask = made.get(geometry) ?? windowMask(g, b, window)
+    made.set(geometry, mask)
+    return mask
+  }
+}
+
 /**
- * −∞ where a key lies before a query's window, else 0, [keys, count]; null where no query of the block has such a
- * key. A query at p sees the keys above p − window, as llama.cpp and transformers have it. Future keys are not
- * masked here.
+ * −∞ where a key lies before a query's window, else 0, [keys, count]. A query at p sees the keys above p − window,
+ * as llama.cpp and transformers have it. Future keys are not masked here.
  */
-export function windowMask(g: Graph, b: Block, window: number | null): Tensor | null {
-  if (window === null || b.end - b.first <= window) return null
-  const queries = ops.reshape(g, ops.countUp(g, b.start - b.first, b.count), 1, b.count)
+function windowMask(g: Graph, b: Block, window: number): Tensor {
+  const queries = ops.reshape(g, ops.countUp(g, b.keys - b.count, b.count), 1, b.count)
   const keys = ops.countUp(g, 0, b.keys)
   const distance = ops.sub(g, ops.repeat(g, queries, b.keys, b.count), keys) // [keys, count]
   const inside = ops.step(g, ops.scaleAndShift(g, distance, { factor: -1, offset: window }))
