@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs'
 import { cpus, totalmem } from 'node:os'
+import { ggmlVersion } from '../app/main/engine/ffi/ggml.gen.ts'
 
 export interface Machine {
   readonly cpu: string
@@ -6,9 +8,15 @@ export interface Machine {
   readonly memoryBytes: number
   readonly node: string
   readonly platform: string
+  /** Instruction set of our kernels where they ran. */
+  readonly kernels: string | null
+  /** Versions by name. */
+  readonly libraries: Readonly<Record<string, string>>
 }
 
-export function describeMachine(): Machine {
+export function describeMachine(
+  measured: Pick<Machine, 'kernels' | 'libraries'> = { kernels: null, libraries: {} },
+): Machine {
   const processors = cpus()
   return {
     cpu: processors[0]?.model.trim() ?? 'unknown',
@@ -16,11 +24,21 @@ export function describeMachine(): Machine {
     memoryBytes: totalmem(),
     node: process.version,
     platform: `${process.platform}-${process.arch}`,
+    kernels: measured.kernels,
+    libraries: {
+      ggml: ggmlVersion,
+      'node-llama-cpp': versionOf('node-llama-cpp'),
+      koffi: versionOf('koffi'),
+      ...measured.libraries,
+    },
   }
 }
 
-export interface BenchCase {
-  readonly name: string
-  readonly value: number
-  readonly unit: string
+/** From our own package.json, whose versions are exact. */
+function versionOf(name: string): string {
+  const file = new URL('../package.json', import.meta.url)
+  const { dependencies } = JSON.parse(readFileSync(file, 'utf8')) as {
+    dependencies: Record<string, string>
+  }
+  return dependencies[name] ?? 'unknown'
 }
