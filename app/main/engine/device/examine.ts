@@ -24,7 +24,7 @@ export interface ExamineRequest {
   readonly threads: number
 }
 
-type Message =
+export type Message =
   | { readonly step: 'found'; readonly gpus: readonly Gpu[] }
   | { readonly step: 'missing'; readonly reason: string }
   | { readonly step: 'tested'; readonly name: string; readonly trouble: string | null }
@@ -102,7 +102,11 @@ async function inProcess(request: ExamineRequest): Promise<Examination> {
 }
 
 /** `end` = how the process failed; devices without a result were not reached or caused it. */
-function summarise(kind: GpuKind, messages: readonly Message[], end: string | null): Examination {
+export function summarise(
+  kind: GpuKind,
+  messages: readonly Message[],
+  end: string | null,
+): Examination {
   const missing = messages.find((message) => message.step === 'missing')
   const found = messages.find((message) => message.step === 'found')?.gpus ?? []
   const gpus = found.map((gpu) => {
