@@ -160,7 +160,7 @@ async function measureOne(
   using allocator = new Allocator(runtime)
   const [x, y] = [arena.plan([columns, tokens]), arena.plan([rows, tokens])]
   const prepared = multiplier.prepare({ runtime, arena, options, rows, columns, x })
-  arena.commit(`${matrices} matrices [${rows}, ${columns}]`)
+  arena.commit()
   prepared.fill(weights)
   writeSlot(runtime, x, randomValues(columns * tokens))
   let best = Infinity

@@ -79,6 +79,7 @@ it('scaled gradients are the plain ones to the bit', async () => {
       kernels: null,
       threads: () => threads,
       keptBytes: 0,
+      availableBytes: () => runtime.freeBytes(),
       onDispose: () => undefined,
     }
     await using plain = new LlamaModel(host, file)

@@ -36,7 +36,14 @@ interface Case {
 }
 
 const T = 24
-const ropeOptions = { dimensions: 16, contextLength: 128, base: 10_000 }
+const ropeOptions = {
+  dimensions: 16,
+  contextLength: 128,
+  base: 10_000,
+  style: 'pairs',
+  scale: 1,
+  factors: null,
+} as const
 
 function at(inputs: Record<string, Tensor>, name: string): Tensor {
   const tensor = inputs[name]
@@ -132,7 +139,7 @@ async function run(runtime: Runtime, { shapes, build, operator }: Case): Promise
   using allocator = new Allocator(runtime)
   const positions = arena.plan([T], 'i32')
   const slots = Object.entries(shapes).map(([name, shape]) => [name, arena.plan(shape)] as const)
-  arena.commit('a test')
+  arena.commit()
   using g = new Graph(runtime)
   const inputs: Record<string, Tensor> = { positions: g.leaf(positions) }
   const order = Int32Array.from({ length: T }, (_, t) => (7 * t) % T)
@@ -174,7 +181,7 @@ describe('operators that a backend lacks', () => {
       using arena = new Arena(runtime)
       using allocator = new Allocator(runtime)
       const [from, to] = [arena.plan([4, 2]), arena.plan([4, 8])]
-      arena.commit('a test')
+      arena.commit()
       using g = new Graph(runtime)
       runtime.write(
         g.leaf(from),
@@ -202,7 +209,7 @@ describe('memory of a backend with small buffers', () => {
     using arena = new Arena(runtime)
     const plan = () => Array.from({ length: 5 }, () => arena.plan([100]))
     const slots = plan()
-    arena.commit('a test')
+    arena.commit()
     expect(new Set(slots.map(({ buffer }) => buffer)).size).toBe(3)
     using g = new Graph(runtime)
     slots.forEach((slot, i) => runtime.write(g.leaf(slot), new Float32Array(100).fill(i)))
@@ -212,7 +219,7 @@ describe('memory of a backend with small buffers', () => {
     const before = runtime.counter.alive
     arena.reset()
     plan()
-    arena.commit('a test')
+    arena.commit()
     expect(runtime.counter.alive).toBe(before)
   })
 })
