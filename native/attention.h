@@ -79,13 +79,15 @@ static int meets(const struct attention *a, struct scores *s) {
 
 INLINE int64_t within(int64_t at, int64_t n) { return at < 0 ? 0 : smaller(at, n); }
 
-// Sets what a query does not see to −∞.
-static void hideKeys(const struct attention *a, const struct scores *s, int64_t row, float *line) {
+// Sets what a query does not see to −∞; returns whether it sees any of these keys.
+static int hideKeys(const struct attention *a, const struct scores *s, int64_t row, float *line) {
   const int64_t t = s->first + row;
   const int64_t prefix = within(a->places[2 * t + 1] - s->k0, s->n);
   const int64_t start = larger(prefix, within(a->places[2 * t] - s->k0, s->n));
+  const int64_t end = larger(start, within(t + 1 - s->k0, s->n));
   for (int64_t i = prefix; i < start; i++) line[i] = -INFINITY;
-  for (int64_t i = larger(start, within(t + 1 - s->k0, s->n)); i < s->n; i++) line[i] = -INFINITY;
+  for (int64_t i = end; i < s->n; i++) line[i] = -INFINITY;
+  return prefix + end - start > 0;
 }
 
 INLINE void multiplyHead(const ELEMENT *panels, int64_t panelStride, const PAIRED *x, int64_t steps, struct block b) {
@@ -99,10 +101,6 @@ static float weigh(float *line, int64_t n, float scale, float *most, float *sum)
   VECTOR top = LOAD(line);
   for (int64_t i = VECTOR_FLOATS; i < n; i += VECTOR_FLOATS) top = MAXIMUM(top, LOAD(line + i));
   const float found = largestOf(top) * scale, before = *most;
-  if (found == -INFINITY) {
-    memset(line, 0, (size_t)n * sizeof(float));
-    return 1;
-  }
   *most = found > before ? found : before;
   const VECTOR factor = spread(scale), shift = spread(-*most);
   VECTOR total = ZERO();
@@ -141,7 +139,11 @@ static void attend(const struct attending *w, int64_t head, int64_t first, int64
         .rows = rows, .n = s.n, .y = w->scores, .yStride = keyColumns});
     for (int64_t i = 0; i < rows; i++) {
       float *line = w->scores + i * keyColumns, *o = w->o + i * size;
-      hideKeys(a, &s, i, line);
+      // Not told by the maximum: a score that is not a number can be lost there.
+      if (!hideKeys(a, &s, i, line)) {
+        memset(line, 0, (size_t)s.n * sizeof(float));
+        continue;
+      }
       const float fade = weigh(line, s.n, a->scale, w->most + i, w->sum + i);
       if (fade != 1) for (int64_t d = 0; d < size; d++) o[d] *= fade;
     }

@@ -64,6 +64,7 @@ static void gatherLine(float *stats, int64_t count, const float *line, int64_t v
   VECTOR sum = ZERO();
   EACH_VECTOR(c, headColumns) sum += exponential(LOAD(line + c) + shift);
   stats[1] = (before == -INFINITY ? 0 : stats[1] * expf(before - stats[0])) + sumOf(sum);
+  if (isnan(stats[1])) stats[0] = NAN; // a maximum can lose it
   float *const values = stats + 2, *const ids = values + count;
   if (count == 0 || !(most > values[count - 1])) return;
   for (int64_t c = 0; c < headColumns; c++) insertTop(values, ids, count, line[c], v + c);

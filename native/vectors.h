@@ -37,9 +37,10 @@ INLINE float largestOf(VECTOR v) {
 }
 
 // eˣ to 2e-7 relative for x from −87 to 88, limited to that range: x = n ln 2 + r, a polynomial of r, n added to the
-// exponent's bits. The large constant moves n into the lowest bits of its sum with x.
+// exponent's bits. The large constant moves n into the lowest bits of its sum with x. What is not a number stays none:
+// x is the second operand of both limits, the one that Intel's instructions return then.
 INLINE VECTOR exponential(VECTOR x) {
-  x = MINIMUM(MAXIMUM(x, spread(-87.0f)), spread(88.0f));
+  x = MINIMUM(spread(88.0f), MAXIMUM(spread(-87.0f), x));
   const VECTOR shifted = FUSED(spread(12582912.0f), x, spread(1.44269504f));
   const VECTOR n = shifted - spread(12582912.0f);
   VECTOR r = FUSED(x, n, spread(-0.693359375f));

@@ -13,7 +13,7 @@ export interface Panels {
   readonly columns: number
 }
 
-const operatorNames = [
+export const operatorNames = [
   'product',
   'outer',
   'norm',
