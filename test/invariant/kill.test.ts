@@ -1,6 +1,6 @@
 // Kill −9 at random moments of streaming, judging, training and swapping: after the restart nothing that was
 // acknowledged is missing and the active version answers. One moment of each kind here; all 20 in the soak.
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import type { AppEvent } from '../../app/shared/contract/app.ts'
 import { connect, type AppClient } from '../../eval/client.ts'
@@ -64,13 +64,13 @@ async function say(
 }
 
 /** Cheap settings: a run of seconds instead of a minute; what is tested is order, not learning. */
-async function makeCheap(client: AppClient): Promise<void> {
+async function makeCheap(client: AppClient, passes: number): Promise<void> {
   const { training, sampling } = await client.settings.get()
   await client.settings.update({
     hintPolicy: 'ask',
     schedule: 'paused',
     sampling: { ...sampling, maxTokens: 48 },
-    training: { ...training, passes: 1, anchorsPerStep: 1, rank: 4, alpha: 8 },
+    training: { ...training, passes, anchorsPerStep: 1, rank: 4, alpha: 8 },
   })
 }
 
@@ -78,11 +78,11 @@ async function makeCheap(client: AppClient): Promise<void> {
 async function reach(
   kind: Kind,
   client: AppClient,
-  about: { readonly ledger: Ledger; readonly random: () => number },
+  about: { readonly ledger: Ledger; readonly random: () => number; readonly passes?: number },
 ): Promise<void> {
-  const { ledger, random } = about
+  const { ledger, random, passes = 1 } = about
   const events = watch(client, ledger)
-  await makeCheap(client)
+  await makeCheap(client, passes)
   const chat = await client.chats.create()
   const streaming = events.until((event) => event.kind === 'token')
   const reply = await say(client, ledger, {
@@ -186,3 +186,59 @@ describe('kill −9', () => {
     )
   }
 })
+
+/** The trainer's process among the host's children; waits until it is there and is not `former`. */
+async function trainerProcess(hostPid: number, former: number | null): Promise<number> {
+  for (;;) {
+    const children = readFileSync(`/proc/${hostPid}/task/${hostPid}/children`, 'utf8')
+    for (const pid of children.split(' ').filter(Boolean).map(Number)) {
+      if (pid !== former && commandOf(pid).includes('trainer-process')) return pid
+    }
+    await pause(50)
+  }
+}
+
+/** Empty when the process has just gone. */
+function commandOf(pid: number): string {
+  const path = `/proc/${pid}/cmdline`
+  return existsSync(path) ? readFileSync(path, 'utf8') : ''
+}
+
+async function lastRunEnded(client: AppClient) {
+  for (;;) {
+    const run = (await client.learning.runs())[0]
+    if (run !== undefined && run.outcome !== 'running') return run
+    await pause(100)
+  }
+}
+
+it(
+  'a trainer in a process of its own that crashes costs its run and nothing else',
+  async ({ skip }) => {
+    if (modelPath === null) return skip('the default model is not here')
+    if (process.platform !== 'linux') return skip("the trainer's process is found in /proc")
+    const stop = new AbortController()
+    await using folder = await temporaryFolder()
+    const options = { modelPath, dataDir: folder.path, signal: stop.signal, seed: 9 }
+    await using host = await startHost(options)
+    await using connection = await connect(host.url)
+    const { client } = connection
+    await client.settings.update({ trainerIsolation: 'process' })
+    const ledger: Ledger = { messages: new Map(), approved: new Set(), streamed: [] }
+    // Long enough that it cannot end by itself before it is killed.
+    await reach('training', client, { ledger, random: () => 0, passes: 1000 })
+    const trainer = await trainerProcess(host.pid, null)
+    process.kill(trainer, 'SIGSEGV')
+    const chat = await client.chats.create()
+    const sent = await client.chat.send({ chatId: chat.id, text: 'Are you still there?' })
+    await settled(client, chat.id, sent.replyMessageId)
+    const reply = (await client.chats.view({ chatId: chat.id })).messages.at(-1)
+    expect(reply?.status).toBe('complete')
+    const run = await lastRunEnded(client)
+    expect(run).toMatchObject({ outcome: 'failed', version: null })
+    expect(run.sentence).toContain('SIGSEGV')
+    await client.learning.trainNow()
+    expect(await trainerProcess(host.pid, trainer)).not.toBe(trainer)
+  },
+  10 * minute,
+)
