@@ -41,13 +41,13 @@ test('a point twice as high is drawn twice as far from the axis', () => {
     [...drawChart('c', [panel]).matchAll(/<path class="s0" d="(M[^"h]+)"/g)][0]?.[1]?.match(
       /^M[\d.]+ ([\d.]+)L[\d.]+ ([\d.]+)$/,
     ) ?? []
-  const zero = 290 - 52
+  const zero = 300 - 52
   expect(zero - Number(first)).toBeCloseTo(2 * (zero - Number(second)), 0)
 })
 
 test('labels with their units are in the picture, signs of markup escaped', () => {
   const svg = drawChart('Growth', [panel, panel, panel])
-  expect(svg).toContain('viewBox="0 0 800 580"')
+  expect(svg).toContain('viewBox="0 0 800 600"')
   expect(svg).toContain('>input tokens</text>')
   expect(svg).toContain('>tokens/s</text>')
   expect(svg).toContain('Speed &#38; size')

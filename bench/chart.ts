@@ -18,17 +18,17 @@ export interface Panel {
   readonly series: readonly Series[]
 }
 
-const panel = { width: 400, height: 290, columns: 2 } as const
+const panel = { width: 400, height: 300, columns: 2 } as const
 
-/** Room around the drawing area for the labels. */
-const margin = { left: 62, right: 22, top: 62, bottom: 52 } as const
+/** Room around the drawing area for the labels; at the top for the title and a legend of two lines. */
+const margin = { left: 62, right: 22, top: 78, bottom: 52 } as const
 
 const plot = {
   width: panel.width - margin.left - margin.right,
   height: panel.height - margin.top - margin.bottom,
 } as const
 
-const maxSeries = 4
+const maxSeries = 2
 
 const style = `
 .page { fill: #ffffff }
@@ -40,8 +40,6 @@ text { fill: #1f2328; font: 12px system-ui, -apple-system, 'Segoe UI', sans-seri
 path { fill: none; stroke-width: 2 }
 .s0 { stroke: #0969da } .f0 { fill: #0969da }
 .s1 { stroke: #bc4c00; stroke-dasharray: 6 3 } .f1 { fill: #bc4c00 }
-.s2 { stroke: #1a7f37; stroke-dasharray: 2 3 } .f2 { fill: #1a7f37 }
-.s3 { stroke: #8250df; stroke-dasharray: 8 3 2 3 } .f3 { fill: #8250df }
 @media (prefers-color-scheme: dark) {
 .page { fill: #0d1117 }
 text { fill: #e6edf3 }
@@ -50,8 +48,6 @@ text { fill: #e6edf3 }
 .axis { stroke: #6e7681 }
 .s0 { stroke: #58a6ff } .f0 { fill: #58a6ff }
 .s1 { stroke: #f0883e } .f1 { fill: #f0883e }
-.s2 { stroke: #56d364 } .f2 { fill: #56d364 }
-.s3 { stroke: #bc8cff } .f3 { fill: #bc8cff }
 }`
 
 /** `title` is what a screen reader says of the picture. */
@@ -137,13 +133,12 @@ function axes(x: Scale, y: Scale): string[] {
 
 function legend(series: readonly Series[]): string[] {
   if (series.length < 2) return []
-  const step = plot.width / series.length
   return series.flatMap(({ name }, index) => {
-    const at = round(margin.left + index * step)
+    const y = 41 + 18 * index
     return [
-      `<path class="s${index}" d="M${at} 42h22"/>`,
-      marker(index, { x: at + 11, y: 42 }),
-      text({ x: at + 28, y: 46 }, name, 'class="quiet"'),
+      `<path class="s${index}" d="M${margin.left} ${y}h22"/>`,
+      marker(index, { x: margin.left + 11, y }),
+      text({ x: margin.left + 30, y: y + 4 }, name, 'class="quiet"'),
     ]
   })
 }

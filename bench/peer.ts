@@ -85,8 +85,11 @@ export async function makeEnvironment(options: EnvironmentOptions): Promise<Envi
   return { kind: 'ready', python }
 }
 
+/** pip ends with “no matching distribution” where it reached no index at all; the lines before say so. */
 function failed(what: string, { output }: CommandResult): Environment {
-  return { kind: 'skipped', reason: `${what}: ${lastLine(output)}` }
+  const offline = /connection|name resolution|network is unreachable|timed out/i.test(output)
+  const hint = offline ? ' (the package index could not be reached)' : ''
+  return { kind: 'skipped', reason: `${what}: ${lastLine(output)}${hint}` }
 }
 
 /** A program that is not there fails like one that ends with an error. */

@@ -1,5 +1,6 @@
 // `npm run bench -- NAME`: measures, prints a table, and writes JSON and docs where asked.
 import { writeFileSync } from 'node:fs'
+import { loadavg } from 'node:os'
 import { resolve } from 'node:path'
 import { Command, InvalidArgumentError } from 'commander'
 import { AppError, toAppError } from '../app/shared/errors.ts'
@@ -48,6 +49,9 @@ interface Flags {
 
 const docsFile = resolve(import.meta.dirname, '../docs/performance.md')
 
+/** Programs that wait to compute, on average of a minute; more than this is told before measuring. */
+const quietLoad = 0.5
+
 function count(text: string): number {
   const value = Number(text)
   if (Number.isInteger(value) && value > 0) return value
@@ -80,11 +84,17 @@ function optionsOf(flags: Flags): BenchOptions {
 }
 
 async function measure(name: string, bench: Bench, flags: Flags): Promise<void> {
+  const [loadBefore = 0] = loadavg()
+  // A thread of a product waits for the slowest, so one busy core can cost more than half of the speed.
+  if (loadBefore > quietLoad) console.error(`others keep ${loadBefore.toFixed(1)} cores busy`)
   const result = await bench.run(optionsOf(flags))
   const machine = describeMachine(result)
   console.log(result.text)
   if (flags.json !== undefined) {
-    writeFileSync(flags.json, `${JSON.stringify({ machine, ...result.json }, null, 2)}\n`)
+    writeFileSync(
+      flags.json,
+      `${JSON.stringify({ machine, loadBefore, ...result.json }, null, 2)}\n`,
+    )
   }
   if (flags.writeDocs === true) writeDocs(docsFile, { name, machine, result })
 }

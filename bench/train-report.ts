@@ -92,7 +92,7 @@ export function trainText(report: TrainReport & { readonly kernelsReason: string
   const threads = results[0]?.threads ?? 0
   const notes = [
     `${threads} threads, response of half the tokens, LoRA of rank 16 on the seven projections; ` +
-      `${rounds} rounds of ${steps} steps in fresh processes.`,
+      `${steps} steps in each of ${rounds} fresh processes.`,
     ...(kernels === null && report.kernelsReason !== null
       ? [`No own kernels: ${report.kernelsReason}.`]
       : []),
