@@ -21,11 +21,11 @@ const tiers: readonly Tier[] = [
     workers: 2,
   },
   { name: 'guards', include: ['test/guards/**/*.test.ts'], timeoutMs: minute, workers: 2 },
-  alone('native', ['**/*.native.test.ts'], 2),
-  alone('model', ['**/*.model.test.ts'], 2),
+  alone('native', ['**/*.native.test.ts'], 5),
+  alone('model', ['**/*.model.test.ts'], 10),
   alone('conformance', ['test/conformance/**/*.test.ts'], 2),
   alone('invariant', ['test/invariant/**/*.test.ts'], 10),
-  alone('e2e', ['test/e2e/**/*.test.ts'], 5),
+  alone('e2e', ['test/e2e/**/*.test.ts'], 10),
 ]
 
 function alone(name: string, include: string[], minutes: number): Tier {

@@ -28,7 +28,7 @@ let engine: Engine
 
 beforeAll(async () => {
   folder = await temporaryFolder()
-  engine = await openEngine({ threads: 2 })
+  engine = await openEngine({ threads: 1 })
 })
 
 afterAll(async () => {

@@ -73,8 +73,8 @@ describe.skipIf(modelPath === null)('trainer on the default model (skipped: no m
     folder = await temporaryFolder()
     material = await serveMaterial(path)
     trainer = createTrainer({
-      engineOptions: { threads: 2 },
-      yieldPoint: () => Promise.resolve({ threads: 2 }),
+      engineOptions: { threads: 1 },
+      yieldPoint: () => Promise.resolve({ threads: 1 }),
     })
     await trainer.load({ modelPath: path })
   })

@@ -14,7 +14,7 @@ import type { AdapterGradients, Engine, EngineModel } from '../types.ts'
 const modelPath = defaultModelPath()
 const reference = readReference<ModelReference>('smollm2')
 const gatherIds = Int32Array.from(reference.case.gatherIds)
-const native = await openEngine({ threads: 2, precision: 'native' })
+const native = await openEngine({ threads: 1, precision: 'native' })
 const { kernels, kernelsReason } = native.backend
 
 /**
@@ -42,7 +42,7 @@ describe.skipIf(modelPath === null || kernels === null)(
     let models: { readonly exact: EngineModel; readonly native: EngineModel }
 
     beforeAll(async () => {
-      exact = await openEngine({ threads: 2 })
+      exact = await openEngine({ threads: 1 })
       models = {
         exact: await exact.loadModel(modelPath ?? ''),
         native: await native.loadModel(modelPath ?? ''),
