@@ -6,6 +6,7 @@
 #include <unistd.h>
 #include "avx512.h"
 #include "bf16-row.h"
+#include "cpu-supports.h"
 
 #define ROUNDED
 // Here panels come from memory more slowly than they are multiplied, and the second-level cache has 2 MiB.
@@ -26,17 +27,10 @@ static const struct {
 
 static void configureTiles(void) { _tile_loadconfig(&tileConfig); }
 
-static uint32_t features(void) {
-  uint32_t a = 7, b, c = 0, d;
-  __asm__("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
-  return d;
-}
-
 // Linux hands out the tile registers on request, once for the whole process.
 EXPORT int hone_supported(void) {
-  enum { requestPermission = 0x1023, tileData = 18, amxBf16 = 1 << 22, amxTile = 1 << 24 };
-  if (!__builtin_cpu_supports("avx512bf16") || !__builtin_cpu_supports("avx512bw")) return 0;
-  if ((features() & (amxBf16 | amxTile)) != (amxBf16 | amxTile)) return 0;
+  enum { requestPermission = 0x1023, tileData = 18 };
+  if (!hasAvx512Bf16() || !hasAmxBf16()) return 0;
   return syscall(SYS_arch_prctl, requestPermission, tileData) == 0;
 }
 EXPORT int hone_preferred(void) { return 1; }

@@ -1,5 +1,6 @@
 // AVX2 with FMA: f32 panels of 16 rows; twelve of sixteen registers hold a tile's results.
 #include <immintrin.h>
+#include "cpu-supports.h"
 
 #define VECTOR __m256
 #define VECTOR_FLOATS 8
@@ -13,6 +14,6 @@
 #define FUSED(sum, w, x) _mm256_fmadd_ps(w, x, sum)
 #include "kernels.h"
 
-EXPORT int hone_supported(void) { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
+EXPORT int hone_supported(void) { return hasAvx2Fma(); }
 EXPORT int hone_preferred(void) { return 1; }
 EXPORT int hone_speedup(void) { return 1; }

@@ -3,6 +3,7 @@
 #include <stdint.h>
 #include "avx512.h"
 #include "bf16-row.h"
+#include "cpu-supports.h"
 
 #define ROUNDED
 #define BF16_VECTOR __m512i
@@ -12,11 +13,8 @@
 
 #include "kernels.h"
 
-EXPORT int hone_supported(void) {
-  return __builtin_cpu_supports("avx512bf16") && __builtin_cpu_supports("avx512bw") &&
-         __builtin_cpu_supports("avx512vl");
-}
+EXPORT int hone_supported(void) { return hasAvx512Bf16(); }
 
 // Intel's processors take two cycles for an instruction: there f32 with AVX-512 is twice as fast.
-EXPORT int hone_preferred(void) { return !__builtin_cpu_is("intel"); }
+EXPORT int hone_preferred(void) { return !isIntel(); }
 EXPORT int hone_speedup(void) { return 2; }

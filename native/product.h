@@ -88,22 +88,49 @@ INLINE int fitsVectors(int64_t width, int64_t tokens) {
   return width == panelRows || width == VECTOR_FLOATS;
 }
 
+#if defined(__clang__)
+#define MIX(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define MIX(a, b, ...) __builtin_shuffle(a, b, (words){__VA_ARGS__})
+#endif
+typedef int32_t words __attribute__((vector_size(16)));
+enum { inputPiece = 256 };
+
+// to[s][i] = rows[i][s] for four tokens, four steps at a time: `tokens` lie side by side in a step.
+INLINE void turnFour(PAIRED *to, const PAIRED *rows, int64_t tokens, int64_t count) {
+  for (int64_t s = 0; s < count; s += 4) {
+    words r[4], t[4];
+    for (int i = 0; i < 4; i++) memcpy(r + i, rows + i * inputPiece + s, sizeof *r);
+    const words low = MIX(r[0], r[1], 0, 4, 1, 5), high = MIX(r[0], r[1], 2, 6, 3, 7);
+    const words low2 = MIX(r[2], r[3], 0, 4, 1, 5), high2 = MIX(r[2], r[3], 2, 6, 3, 7);
+    t[0] = MIX(low, low2, 0, 1, 4, 5);
+    t[1] = MIX(low, low2, 2, 3, 6, 7);
+    t[2] = MIX(high, high2, 0, 1, 4, 5);
+    t[3] = MIX(high, high2, 2, 3, 6, 7);
+    for (int i = 0; i < smaller(4, count - s); i++) memcpy(to + (s + i) * tokens, t + i, sizeof *t);
+  }
+}
+#undef MIX
+
 // Inputs in tiles, each [step][token of the tile].
 static void packInputs(PAIRED *to, const char *from, int64_t stride, int64_t rows, int64_t columns) {
-  enum { piece = blockBytes / sizeof(PAIRED) };
   const int64_t steps = stepsOf(columns);
-  PAIRED row[piece];
+  PAIRED piece[TILE_TOKENS * inputPiece];
   for (int64_t t = 0; t < rows; t += TILE_TOKENS) {
     const int64_t tokens = smaller(TILE_TOKENS, rows - t);
-    for (int64_t i = 0; i < tokens; i++) {
-      const float *const values = (const float *)(from + (t + i) * stride);
-      // The head packs hidden states of any width.
-      for (int64_t first = 0; first < steps; first += piece) {
-        const int64_t count = smaller(piece, steps - first), column = first * STEP;
+    for (int64_t first = 0; first < steps; first += inputPiece) {
+      const int64_t count = smaller(inputPiece, steps - first), column = first * STEP;
+      for (int64_t i = 0; i < tokens; i++) {
+        PAIRED *const row = piece + i * inputPiece;
         row[count - 1] = 0;
+        const float *const values = (const float *)(from + (t + i) * stride);
         convertRow((ELEMENT *)row, values + column, smaller(count * STEP, columns - column));
-        for (int64_t s = 0; s < count; s++) to[(first + s) * tokens + i] = row[s];
       }
+      PAIRED *const target = to + first * tokens;
+      int64_t i = 0;
+      for (; i + 4 <= tokens; i += 4) turnFour(target + i, piece + i * inputPiece, tokens, count);
+      for (; i < tokens; i++)
+        for (int64_t s = 0; s < count; s++) target[s * tokens + i] = piece[i * inputPiece + s];
     }
     to += steps * tokens;
   }
