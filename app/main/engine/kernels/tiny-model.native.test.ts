@@ -73,6 +73,16 @@ describe.skipIf(kernels === null)('the tiny model (skipped without a compiler)',
     }
   })
 
+  it('an adapter that is not a number gives no probabilities', async () => {
+    const request = requestOf()
+    request.adapter.tensors[0]?.b.fill(NaN)
+    const score = await model.score({ ...request, gatherIds, topK: 4 })
+    for (const values of [score.sampled, score.gathered, score.topLogProbs]) {
+      expect(values.length).toBeGreaterThan(0)
+      expect([...values].every(Number.isNaN)).toBe(true)
+    }
+  })
+
   it('one and two threads give the same bytes', async () => {
     const bytes = async (threads: number): Promise<Buffer> => {
       engine.setThreads(threads)

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { topOfRows } from './top-k.ts'
+import { mergeTop, topOfRows } from './top-k.ts'
 
 it('orders equal numbers by position', () => {
   const matrix = Float32Array.of(1, 3, 3, 2, 3, /* next row */ 5, 5, 5, 5, 5)
@@ -18,4 +18,14 @@ it('agrees with a stable sort', () => {
     expect([...top.ids]).toEqual(sorted.slice(0, 5).map(({ id }) => id))
   }
   fc.assert(fc.property(rows, agrees), { numRuns: 300, seed: 5 })
+})
+
+it('the largest of no numbers at all are NaN, not token 0 with probability 1', () => {
+  // Two slices of one position: neither found anything larger than −∞.
+  const stats = Float32Array.of(NaN, NaN, -Infinity, -Infinity, 0, 0, NaN, NaN, -Infinity, 3, 0, 7)
+  const found = mergeTop(stats, { row: 0, rows: 1, topK: 2 })
+  expect(found).toEqual([
+    { id: 7, value: 3 },
+    { id: 0, value: NaN },
+  ])
 })

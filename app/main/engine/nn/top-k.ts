@@ -46,7 +46,8 @@ function pickTop(line: Float32Array, ids: Int32Array, values: Float32Array): voi
 
 /**
  * The largest of lists that parts of the vocabulary made: `stats` [slices, rows, 2 + 2K] as native/head.h writes it.
- * Equal numbers are ordered by id.
+ * Equal numbers are ordered by id. Always K: a position whose logits are not numbers has no largest ones, and where a
+ * number is missing stand token 0 and NaN.
  */
 export function mergeTop(
   stats: Float32Array,
@@ -62,5 +63,9 @@ export function mergeTop(
     }
   }
   found.sort((one, other) => other.value - one.value || one.id - other.id)
-  return found.slice(0, topK)
+  const missing = Array.from({ length: Math.max(0, topK - found.length) }, () => ({
+    id: 0,
+    value: NaN,
+  }))
+  return [...found.slice(0, topK), ...missing]
 }
