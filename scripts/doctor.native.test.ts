@@ -22,6 +22,7 @@ it('names the compiler and the kernels, compiles them once and says when', async
   const first = await doctor(folder.path)
   expect(first.get('C compiler')).toMatch(/(cc|clang|gcc|zig).* \(.+\)$/)
   expect(first.get('training')).toMatch(/^Hone's own \S+ kernels on .+ \(compiled now, in \d/)
+  expect(first.get('GPU')).toMatch(/training uses it$|^none /)
   const kernels = await readdir(join(folder.path, 'kernels'))
   expect(kernels.length).toBeGreaterThan(0)
   const second = await doctor(folder.path)

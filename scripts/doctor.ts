@@ -8,6 +8,7 @@ import { promisify } from 'node:util'
 import {
   expectedSlowdown,
   findCompilers,
+  listDevices,
   openEngine,
   type Engine,
 } from '../app/main/engine/index.ts'
@@ -37,6 +38,7 @@ export async function doctorLines(dataDirOption: string | undefined): Promise<Do
     ['browser', browser.kind === 'found' ? browser.program : browser.reason],
     ['interface', existsSync('out/renderer/index.html') ? 'built' : 'not built yet'],
     ['C compiler', await compilerWords()],
+    ['GPU', await gpuWords()],
     ['training', await trainingWords(join(dataDir, 'kernels'))],
   ]
 }
@@ -55,7 +57,16 @@ async function compilerWords(): Promise<string> {
   return `${command} (${version})`
 }
 
-/** Opens the engine as the trainer does, so that what is said here is what will run. */
+/** Training takes the first GPU that passes its test, as the settings have it. */
+async function gpuWords(): Promise<string> {
+  const gpus = (await listDevices()).filter(({ kind }) => kind !== 'cpu')
+  const [usable] = gpus.filter(({ trains }) => trains)
+  if (usable !== undefined) return `${usable.name} by ${usable.kind}; training uses it`
+  if (gpus.length === 0) return `none that ggml knows on ${process.platform} ${process.arch}`
+  return `none trains: ${gpus.map(({ kind, reason }) => `${kind}: ${reason}`).join('; ')}`
+}
+
+/** Opens the engine as the trainer does on the processor, so that what is said here is what will run. */
 async function trainingWords(kernelCacheDir: string): Promise<string> {
   const before = await libraries(kernelCacheDir)
   const started = performance.now()

@@ -3,7 +3,7 @@
 import { join } from 'node:path'
 import { z } from 'zod'
 import { AppError, isAppError, toAppError } from '../shared/errors.ts'
-import type { TrainerBackend } from '../shared/contract/trainer.ts'
+import type { TrainerBackend, TrainerDevice } from '../shared/contract/trainer.ts'
 import type { TrainerClient } from './learning/index.ts'
 import type { Log } from './log.ts'
 import type { Store } from './store/index.ts'
@@ -105,11 +105,13 @@ function noteCrash({ store, log }: TrainerParts, markerPath: string): NotedCrash
 
 /** Loads the training model on first use; why training is impossible is kept in words. */
 function modelLoader(
-  { modelPath }: TrainerParts,
+  { modelPath, store }: TrainerParts,
   worker: () => Promise<TrainerHandle>,
 ): Pick<TrainerAccess, 'problem' | 'sentence' | 'client' | 'backend'> {
   let problem: string | null = null
   let backend: TrainerBackend | null = null
+  let askedFor: TrainerDevice | null = null
+  const device = (): TrainerDevice => store.settings().trainerDevice
   return {
     problem: () => problem,
     sentence: () =>
@@ -118,14 +120,20 @@ function modelLoader(
         ? 'Training starts when there is something to learn from.'
         : `Training runs on ${backendWords(backend)}.`),
     async backend() {
-      backend ??= await (await worker()).client().backend()
+      const wanted = device()
+      if (backend === null || askedFor !== wanted) {
+        backend = await (await worker()).client().backend({ device: wanted })
+        askedFor = wanted
+      }
       return backend
     },
     async client(): Promise<TrainerClient> {
       const client = (await worker()).client()
       try {
-        const loaded = await client.load({ modelPath: modelPath() })
+        const wanted = device()
+        const loaded = await client.load({ modelPath: modelPath(), device: wanted })
         backend = loaded.backend
+        askedFor = wanted
         problem = null
         return client
       } catch (thrown) {
@@ -139,8 +147,9 @@ function modelLoader(
   }
 }
 
-/** With the reason where our own kernels do not run. */
-function backendWords({ device, kernels, reason }: TrainerBackend): string {
+/** With the reason where neither a GPU nor our own kernels run. */
+function backendWords({ device, kind, kernels, reason }: TrainerBackend): string {
+  if (kind !== 'cpu') return `${device} (${kind})`
   if (kernels !== null) return `${device} with Hone's ${kernels} kernels`
   return `${device} with ggml alone${reason === null ? '' : `: ${reason}`}`
 }

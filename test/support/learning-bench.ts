@@ -139,7 +139,10 @@ export function agreeing(adapter: { readonly version: number }): Float32Array {
 
 const undecided: Verdict = { reward: { kind: 'undecided' }, votes: [], hints: [] }
 
-const backend = { device: 'functions', kernels: null, reason: null, slowdown: null }
+const backend = {
+  ...{ device: 'functions', kind: 'cpu' as const, gpuReason: null },
+  ...{ kernels: null, reason: null, slowdown: null },
+} as const
 
 function trainerOf(options: BenchOptions, requests: TrainRequest[]): TrainerClient {
   const train = options.train ?? trainedOnAll

@@ -5,14 +5,16 @@ import type {
   TrainEvent,
   TrainRequest,
   TrainerBackend,
+  TrainerDevice,
 } from '../../shared/contract/trainer.ts'
 import type { Exchange, RunReport } from '../../shared/domain/training.ts'
 import { AppError, isAppError } from '../../shared/errors.ts'
-import { adamw, expectedSlowdown, openEngine, writeAdapter } from '../engine/index.ts'
-import type { Adapter, Engine, EngineModel, EngineOptions, YieldPoint } from '../engine/index.ts'
+import { adamw, writeAdapter } from '../engine/index.ts'
+import type { Adapter, EngineModel, EngineOptions, YieldPoint } from '../engine/index.ts'
 import { readOptimiser, writeCheckpoint } from './checkpoint.ts'
 import { createHiddenCache } from './hidden-cache.ts'
 import type { HiddenCache } from './hidden-cache.ts'
+import { createModelHolder } from './model-holder.ts'
 import { findProbe } from './probe.ts'
 import { exchangeTokens, runRecipe } from './recipe.ts'
 import { cancellable, createTurnstile, streamOf } from './stream.ts'
@@ -25,14 +27,15 @@ export interface TrainerOptions {
 }
 
 export interface Trainer extends AsyncDisposable {
-  load(input: { readonly modelPath: string }): Promise<{
+  /** `device`: where to train; default the processor. */
+  load(input: { readonly modelPath: string; readonly device?: TrainerDevice }): Promise<{
     architecture: string
     layers: number
     width: number
     backend: TrainerBackend
   }>
   /** What training would run on; opens the engine for it where no model is loaded. */
-  backend(): Promise<TrainerBackend>
+  backend(input?: { readonly device?: TrainerDevice }): Promise<TrainerBackend>
   /** Ends with `done`; rejects with `cancelled` after `signal` or an early return, with nothing written. */
   train(request: TrainRequest, signal?: AbortSignal): AsyncGenerator<TrainEvent, void, void>
   drift(
@@ -50,16 +53,6 @@ export interface Trainer extends AsyncDisposable {
   unload(): Promise<{ unloaded: boolean }>
 }
 
-interface Loaded {
-  readonly engine: Engine
-  readonly model: EngineModel
-}
-
-async function backendOf({ backend }: Engine): Promise<TrainerBackend> {
-  const { name: device, kernels, kernelsReason: reason } = backend
-  return { device, kernels, reason, slowdown: kernels === null ? await expectedSlowdown() : null }
-}
-
 export function createTrainer(options: TrainerOptions): Trainer {
   const closing = new AbortController()
   const turnstile = createTurnstile()
@@ -74,18 +67,12 @@ export function createTrainer(options: TrainerOptions): Trainer {
   return {
     load: (input) =>
       turn(async () => {
-        if (await holder.choose(input.modelPath)) hidden.clear()
-        const { engine, model } = await holder.loaded()
+        if (await holder.choose(input)) hidden.clear()
+        const { model, backend } = await holder.loaded()
         const { architecture, layers, width } = model.info
-        return { architecture, layers, width, backend: await backendOf(engine) }
+        return { architecture, layers, width, backend }
       }),
-    backend: () =>
-      turn(async () => {
-        const engine = holder.engine()
-        if (engine !== null) return await backendOf(engine)
-        await using opened = await openEngine(options.engineOptions)
-        return await backendOf(opened)
-      }),
+    backend: (input = {}) => turn(() => holder.backend(input.device ?? 'cpu')),
     train: (request, signal) =>
       streamOf(signal, (emit, ended) =>
         turn(async () => {
@@ -131,54 +118,6 @@ export function createTrainer(options: TrainerOptions): Trainer {
       closing.abort()
       await turn(holder.free)
     },
-  }
-}
-
-interface ModelHolder {
-  /** Names the model to use from now on; true when it is another one than before. */
-  choose(path: string): Promise<boolean>
-  /** The engine of the loaded model; null while none is loaded. */
-  engine(): Engine | null
-  /** Loads the chosen model when it is not there. */
-  loaded(): Promise<Loaded>
-  /** False when nothing was loaded. */
-  free(): Promise<boolean>
-}
-
-function createModelHolder(options: EngineOptions): ModelHolder {
-  let path: string | null = null
-  let current: Loaded | null = null
-  const free = async () => {
-    const former = current
-    current = null
-    await former?.model[Symbol.asyncDispose]()
-    await former?.engine[Symbol.asyncDispose]()
-    return former !== null
-  }
-  return {
-    free,
-    engine: () => current?.engine ?? null,
-    async choose(next) {
-      if (next === path) return false
-      await free()
-      path = next
-      return true
-    },
-    async loaded() {
-      if (path === null) throw new AppError('unavailable', 'the trainer has no model yet')
-      current ??= await openModel(path, options)
-      return current
-    },
-  }
-}
-
-async function openModel(modelPath: string, options: EngineOptions): Promise<Loaded> {
-  const engine = await openEngine(options)
-  try {
-    return { engine, model: await engine.loadModel(modelPath) }
-  } catch (error) {
-    await engine[Symbol.asyncDispose]()
-    throw error
   }
 }
 

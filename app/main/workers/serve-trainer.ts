@@ -35,7 +35,7 @@ export function serveTrainer(service: TrainerService): Trainer {
   })
   const router = served.router({
     load: served.load.handler(({ input }) => trainer.load(input)),
-    backend: served.backend.handler(() => trainer.backend()),
+    backend: served.backend.handler(({ input }) => trainer.backend(input)),
     train: served.train.handler(({ input, signal }) => translated(trainer.train(input, signal))),
     drift: served.drift.handler(({ input, signal }) => trainer.drift(input, signal)),
     probe: served.probe.handler(({ input, signal }) => trainer.probe(input, signal)),

@@ -52,10 +52,17 @@ export const probePositionSchema = z.object({
 })
 export type ProbePosition = z.infer<typeof probePositionSchema>
 
+export const trainerDeviceSchema = z.enum(['auto', 'cpu'])
+/** `auto`: the first GPU that passes its test against the processor, else the processor. */
+export type TrainerDevice = z.infer<typeof trainerDeviceSchema>
+
 /** What the products of a training step run on. */
 export const trainerBackendSchema = z.object({
-  /** The processor, in ggml's words. */
+  /** The processor or GPU, in ggml's words. */
   device: z.string(),
+  kind: z.enum(['cpu', 'cuda', 'vulkan', 'metal']),
+  /** Why no GPU trains; null when one does, and when none was asked for. */
+  gpuReason: z.string().nullable(),
   /** Instruction set of Hone's own kernels; null = ggml alone. */
   kernels: z.string().nullable(),
   /** Why no own kernels run; null when they do. */
@@ -67,16 +74,18 @@ export type TrainerBackend = z.infer<typeof trainerBackendSchema>
 
 /** Host → trainer worker. */
 export const trainerContract = {
-  load: oc.input(z.object({ modelPath: z.string() })).output(
-    z.object({
-      architecture: z.string(),
-      layers: z.number(),
-      width: z.number(),
-      backend: trainerBackendSchema,
-    }),
-  ),
+  load: oc
+    .input(z.object({ modelPath: z.string(), device: trainerDeviceSchema.default('cpu') }))
+    .output(
+      z.object({
+        architecture: z.string(),
+        layers: z.number(),
+        width: z.number(),
+        backend: trainerBackendSchema,
+      }),
+    ),
   /** Looks what training would run on, without a model; the first time kernels may be compiled. */
-  backend: oc.output(trainerBackendSchema),
+  backend: oc.input(z.object({ device: trainerDeviceSchema })).output(trainerBackendSchema),
   train: oc.input(trainRequestSchema).output(eventIterator(trainEventSchema)),
   /** Mean KL(base ‖ adapter) over the reply positions of each exchange, nats at T = 1. */
   drift: oc

@@ -23,6 +23,8 @@ export const settingsSchema = z.object({
   training: trainingConfigSchema,
   /** Where training runs; a process of its own costs a second at its start and cannot take the chats along. */
   trainerIsolation: z.enum(['thread', 'process']),
+  /** `auto`: a GPU that passes its test against the processor, where there is one. */
+  trainerDevice: z.enum(['auto', 'cpu']),
   theme: z.enum(['system', 'light', 'dark']),
 })
 export type Settings = z.infer<typeof settingsSchema>
@@ -42,5 +44,6 @@ export const defaultSettings: Settings = {
   judge: { mode: 'score', votes: 3 },
   training: defaultTrainingConfig,
   trainerIsolation: 'thread',
+  trainerDevice: 'auto',
   theme: 'system',
 }

@@ -2,7 +2,10 @@ import { expect, it } from 'vitest'
 import { en } from '../../ui/messages/en.ts'
 import { backendText } from './trainer-backend.tsx'
 
-const ggml = { device: 'a processor', kernels: null, reason: 'no C compiler found' }
+const ggml = {
+  ...{ device: 'a processor', kind: 'cpu' as const, gpuReason: null },
+  ...{ kernels: null, reason: 'no C compiler found' },
+}
 
 it('names the instruction set of our own kernels', () => {
   const own = { ...ggml, kernels: 'AVX512', reason: null, slowdown: null }
@@ -17,4 +20,13 @@ it('says of ggml alone why, and how much longer training takes', () => {
     'about 1.3 to 2.2 times as long',
   )
   expect(backendText({ ...ggml, slowdown: null }, en.settings)).toContain('not been measured')
+})
+
+it('names the GPU that trains, and why none does', () => {
+  const gpu = { ...ggml, device: 'Some RTX', kind: 'cuda' as const, slowdown: null }
+  expect(backendText(gpu, en.settings)).toBe('Some RTX, by cuda.')
+  const own = { ...ggml, kernels: 'AVX512', reason: null, slowdown: null }
+  expect(backendText({ ...own, gpuReason: 'no driver' }, en.settings)).toBe(
+    'Hone’s own kernels, compiled here for AVX512. No GPU trains: no driver.',
+  )
 })

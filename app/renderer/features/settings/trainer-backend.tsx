@@ -36,15 +36,17 @@ export function TrainerBackendFact() {
 }
 
 export function backendText(
-  { kernels, reason, slowdown }: TrainerBackend,
+  { device, kind, gpuReason, kernels, reason, slowdown }: TrainerBackend,
   words: Messages['settings'],
 ): string {
-  if (kernels !== null) return words.ownKernels(kernels)
+  if (kind !== 'cpu') return words.gpu(device, kind)
+  const gpu = gpuReason === null ? '' : ` ${words.noGpu(gpuReason)}`
+  if (kernels !== null) return words.ownKernels(kernels) + gpu
   const loss =
     slowdown === null
       ? words.slowerUnknown
       : slowdown.low === slowdown.high
         ? words.slower(String(slowdown.high))
         : words.slowerBetween(String(slowdown.low), String(slowdown.high))
-  return `${words.ggmlAlone(reason ?? '–')} ${loss}`
+  return `${words.ggmlAlone(reason ?? '–')} ${loss}${gpu}`
 }
