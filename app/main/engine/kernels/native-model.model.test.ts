@@ -158,8 +158,8 @@ describe.skipIf(modelPath === null || kernels === null)(
       expect([...(await model.score(base)).sampled]).toEqual([...before.sampled])
     })
 
-    it('4,096 tokens train in less than 2 GiB, with values computed again', async () => {
-      await using frugal = await openEngine({ threads: 1, precision: 'native', keptBytes: 0 })
+    it('4,096 tokens train in less than 2 GiB, with most values computed again', async () => {
+      await using frugal = await openEngine({ threads: 1, precision: 'native' })
       const model = await frugal.loadModel(modelPath ?? '')
       const plan = model.memoryPlan({ tokens: 4096, responseTokens: 2048, rank: 16 })
       expect(plan).toMatchObject({ recomputes: true })

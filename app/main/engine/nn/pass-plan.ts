@@ -33,6 +33,7 @@ export interface PassPlace {
 
 interface Places {
   readonly baseHidden: Slot | null
+  /** Of all layers. */
   readonly keepsLayers: boolean
 }
 
@@ -59,7 +60,7 @@ export function planPass(
   if (kernels !== null) {
     const plan = planNative(arena, { ...common, ...size, kernels })
     const baseHidden = size.baseHidden ? arena.plan([info.width, plan.R]) : null
-    return { kind: 'native', plan, baseHidden, keepsLayers: plan.keepsLayers }
+    return { kind: 'native', plan, baseHidden, keepsLayers: plan.recomputed === 0 }
   }
   const plan = planCall(arena, { ...common, T: size.T, R: size.R, firstRow: size.firstRow })
   arena.section('head')
@@ -83,7 +84,7 @@ export function placePass(
   const available = place.availableBytes()
   const fits = (): boolean => arena.used <= arena.held || arena.used - arena.held <= available
   let places = planPass(arena, place, size)
-  if (!fits() && places.keepsLayers) places = planPass(arena, { ...place, keptBytes: 0 }, size)
+  if (!fits() && place.keptBytes > 0) places = planPass(arena, { ...place, keptBytes: 0 }, size)
   if (!fits()) {
     throw shortage({
       purpose: `${size.T} tokens`,

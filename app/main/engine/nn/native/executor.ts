@@ -170,8 +170,8 @@ export class NativeExecutor implements Executor {
       }
     })
     for (let layer = plan.layers.length - 1; layer >= 0; layer -= 1) {
-      // The layer's own kept values were overwritten by the layers above it.
-      if (!plan.keepsLayers && layer < plan.layers.length - 1) await this.#runLayer(layer)
+      // The layer's own values were overwritten by the layers above it.
+      if (layer < plan.recomputed) await this.#runLayer(layer)
       const needInput = layer > 0
       await this.#graph((g) => nativeBackward(g, this.#layer(layer), { backward, needInput }))
       addPairGradients(

@@ -75,7 +75,8 @@ export interface NativePlan {
   readonly shared: SharedSlots
   readonly head: HeadSlots
   readonly backward: BackwardSlots | null
-  readonly keepsLayers: boolean
+  /** The first layers, whose values are not kept and computed again for their gradients. */
+  readonly recomputed: number
 }
 
 export interface NativePlanRequest {
@@ -92,10 +93,9 @@ export interface NativePlanRequest {
 
 export function planNative(arena: Arena, request: NativePlanRequest): NativePlan {
   const { info, T, R } = request
-  const bytes = layerFloats(request) * 4 * info.layers
-  const keepsLayers = request.withBackward && bytes <= request.keptBytes
-  arena.section(keptName(keepsLayers))
-  const shared = keepsLayers ? null : planLayer(arena, request)
+  const kept = keptLayers(request)
+  arena.section(keptName(kept === info.layers))
+  const shared = kept === info.layers ? null : planLayer(arena, request)
   const slot = (): Slot => arena.plan([info.width, T])
   // Without backward two places take turns as a layer's input.
   const turns = request.withBackward ? null : [slot(), slot()]
@@ -106,7 +106,7 @@ export function planNative(arena: Arena, request: NativePlanRequest): NativePlan
     return found
   }
   const layers = request.weights.layers.map((_, layer) => ({
-    ...(shared ?? planLayer(arena, request)),
+    ...(shared !== null && layer < info.layers - kept ? shared : planLayer(arena, request)),
     x: at(layer),
   }))
   arena.section('work')
@@ -120,8 +120,19 @@ export function planNative(arena: Arena, request: NativePlanRequest): NativePlan
     shared: planShared(arena, request),
     head: planHead(arena, request),
     backward: request.withBackward ? planBackward(arena, request) : null,
-    keepsLayers,
+    // The last layer without a place of its own still has its values when the backward pass comes to it.
+    recomputed: Math.max(0, info.layers - kept - 1),
   }
+}
+
+/** The share of the room that some layers may take: the rest of a long pass needs more, too. */
+const shareForSome = 3 / 4
+
+/** All layers where there is room, else as many of the last ones as get it. */
+function keptLayers(request: NativePlanRequest): number {
+  const { layers } = request.info
+  const room = request.withBackward ? request.keptBytes / (layerFloats(request) * 4) : 0
+  return room >= layers ? layers : Math.floor(room * shareForSome)
 }
 
 /** Null = the architecture keeps no such value. */
