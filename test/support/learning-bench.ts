@@ -85,6 +85,8 @@ export function step(change: Partial<StepReport> = {}): StepReport {
     lossOpd: null,
     lossDemo: 0.5,
     lossAnchor: null,
+    lossKl: null,
+    lossValue: null,
     gradientNorm: 1,
     learningRate: 5e-4,
     logProbGap: 0,

@@ -129,6 +129,8 @@ export function stepReport(step: number): StepReport {
     lossOpd: 0.1,
     lossDemo: null,
     lossAnchor: 0.01,
+    lossKl: null,
+    lossValue: null,
     gradientNorm: 1.25,
     learningRate: 5e-4,
     logProbGap: null,

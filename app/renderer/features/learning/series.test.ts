@@ -44,6 +44,8 @@ it('turns numbers that are none into gaps', () => {
       lossOpd: 0.5,
       lossDemo: null,
       lossAnchor: null,
+      lossKl: null,
+      lossValue: null,
       gradientNorm: Number.POSITIVE_INFINITY,
       learningRate: 1,
       logProbGap: null,
