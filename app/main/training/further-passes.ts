@@ -25,6 +25,26 @@ export function chooseHeldOut(
   return demonstrations.filter((_, index) => picked.includes(index))
 }
 
+/** Nats a token: what is left is the choice between equally good words, and going on only sharpens the model. */
+const learnedLoss = 0.05
+
+/** A pass that takes less than this share off the loss is not worth its time. */
+const leastFall = 0.02
+
+/**
+ * Whether few demonstrations, with none to set aside, are learned as well as passes can. `losses`: their mean loss
+ * before each update so far, nats a token; the first `passes` of these were measured in ordinary passes, in which
+ * rewards may have held it up, so that a small fall there says nothing.
+ */
+export function isLearned(losses: readonly (number | null)[], passes: number): boolean {
+  const last = losses.at(-1) ?? null
+  if (last === null) return false
+  if (last < learnedLoss) return true
+  const before = losses.at(-2) ?? null
+  if (before === null || losses.length <= passes) return false
+  return last > before * (1 - leastFall)
+}
+
 /** Mean over the demonstrations of −mean_t ℓ_θ at T = 1, nats a token. */
 export async function heldOutLoss(
   heldOut: readonly PreparedItem[],

@@ -34,14 +34,16 @@ function request(change: {
   readonly samples: TrainRequest['samples']
   readonly config?: Partial<TrainingConfig>
   readonly medianGradientNorm?: number
+  readonly parentPath?: string
+  readonly versionPaths?: Record<string, string>
 }): TrainRequest {
   return {
     config: trainingConfig({ rank: 2, alpha: 4, anchorsPerStep: 2, ...change.config }),
     samples: change.samples,
     anchors,
-    parentPath: null,
+    parentPath: change.parentPath ?? null,
     parentStatePath: null,
-    versionPaths: {},
+    versionPaths: change.versionPaths ?? {},
     adapterPath: 'unused',
     statePath: 'unused',
     medianGradientNorm: change.medianGradientNorm ?? null,
@@ -280,10 +282,24 @@ describe('what takes part', () => {
 
   it('goes on with demonstrations alone after the ordinary passes', async () => {
     const samples = [turnSample(), ...demos(2)]
-    const { report } = await train({ samples, config: { passes: 1, demonstrationPasses: 3 } })
+    const config = { passes: 1, demonstrationPasses: 3, learningRate: 0.02 }
+    const { report } = await train({ samples, config })
     expect(report.steps.map((step) => step.lossRl !== null)).toEqual([true, false, false, false])
     expect(report.steps.every((step) => step.lossDemo !== null)).toBe(true)
     expect(report.excluded).toEqual([])
+  })
+
+  it('stops further passes over few demonstrations once these are learned', async () => {
+    const passes = async (learningRate: number) => {
+      const config = { passes: 1, demonstrationPasses: 40, learningRate, weightAnchor: 0 }
+      return (await train({ samples: demos(2), config })).report.steps
+    }
+    const learned = await passes(0.05)
+    expect(learned.length).toBeLessThan(41)
+    expect(learned.at(-1)?.lossDemo).toBeLessThan(0.05)
+    expect(learned.at(-2)?.lossDemo).toBeGreaterThan(0.05)
+    // Steps too small to take two percent off: the second further pass is not made.
+    expect(await passes(1e-6)).toHaveLength(2)
   })
 
   it('sets two of many demonstrations aside and stops when their loss no longer falls', async () => {
@@ -352,11 +368,11 @@ describe('guard', () => {
     expect(await scores(hinted)).toBe(3)
   })
 
-  it('re-scores what another version sampled with that version', async () => {
+  it('re-scores what an earlier version sampled with that version, and bounds its importance', async () => {
     const active = model.createAdapter({ rank: 2, alpha: 4, seed: 1 })
-    active.tensors[0]?.b.fill(0.3)
+    active.tensors[0]?.b.fill(1)
     const older = model.createAdapter({ rank: 2, alpha: 4, seed: 1 })
-    older.tensors[0]?.b.fill(-0.1)
+    older.tensors[0]?.b.fill(-1)
     const tokens = Int32Array.from([1, 2, 3, 4, 5, 6])
     const sampler = await model.score({
       tokens,
@@ -364,7 +380,7 @@ describe('guard', () => {
       temperature: 0.6,
       adapter: older,
     })
-    const sample = turnSample({ version: 5, reward: 1, samplerLogProbs: [...sampler.sampled] })
+    const sample = turnSample({ version: 1, reward: 1, samplerLogProbs: [...sampler.sampled] })
     const asked: number[] = []
     const adapterOfVersion = (version: number) => {
       asked.push(version)
@@ -374,9 +390,14 @@ describe('guard', () => {
     const weights = [...old.sampled].map((value, t) =>
       Math.min(Math.exp(value - (sampler.sampled[t] ?? NaN)), 2),
     )
+    // Two versions later: version 3 is what the run goes on from.
+    const versions = { parentPath: 'v3', versionPaths: { '1': 'v1', '3': 'v3' } }
     const run = { adapter: active, adapterOfVersion }
-    const { report } = await train({ samples: [sample], config: { anchorsPerStep: 0 } }, run)
-    expect(asked).toEqual([5])
+    const config = { anchorsPerStep: 0 }
+    const { report } = await train({ samples: [sample], config, ...versions }, run)
+    expect(asked).toEqual([1])
+    expect(weights).toContain(2)
+    expect(Math.min(...weights)).toBeLessThan(2)
     expect(report.steps[0]?.logProbGap).toBeCloseTo(0, 6)
     const importance = weights.reduce((sum, weight) => sum + weight, 0) / weights.length
     expect(importance).not.toBeCloseTo(1, 2)

@@ -8,7 +8,7 @@ import { gradientNorm } from '../engine/index.ts'
 import { anchorBackward, anchorSettings, chooseAnchors, lengthOf } from './anchors.ts'
 import type { BatchItem } from './batch.ts'
 import { sawBarePrompt, selectBatch } from './batch.ts'
-import { chooseHeldOut, heldOutLoss, setAsideReason } from './further-passes.ts'
+import { chooseHeldOut, heldOutLoss, isLearned, setAsideReason } from './further-passes.ts'
 import { guardSamples } from './guard.ts'
 import type { SampleLossResult, SampleLossSettings } from './losses/sample.ts'
 import { sampleLoss } from './losses/sample.ts'
@@ -115,7 +115,15 @@ export async function runRecipe(run: Run): Promise<RunReport> {
   emit({ kind: 'phase', phase: 'updating' })
   for (let step = 0; step < plannedSteps; step++) {
     const isOrdinary = step < config.passes
-    if (heldOut.length > 0 && !isOrdinary) {
+    if (heldOut.length === 0 && !isOrdinary) {
+      if (
+        isLearned(
+          steps.map(({ lossDemo }) => lossDemo),
+          config.passes,
+        )
+      )
+        break
+    } else if (!isOrdinary) {
       const loss = await heldOutLoss(heldOut, scoring)
       tokens += tokensOf(heldOut)
       if (!(loss < bestHeldOut)) break
@@ -135,8 +143,7 @@ export async function runRecipe(run: Run): Promise<RunReport> {
     const chosen = chooseAnchors(run.request.anchors, anchoring)
     const divergences = await anchorBackward(chosen, { ...run, gradients, weight })
     const lossAnchor = mean(divergences)
-    const loss =
-      results.reduce((sum, result) => sum + result.loss, 0) + weight * (lossAnchor ?? 0)
+    const loss = results.reduce((sum, result) => sum + result.loss, 0) + weight * (lossAnchor ?? 0)
 
     const norm = gradientNorm(numbersOf(gradients))
     const usual = run.request.medianGradientNorm ?? median(steps.map((done) => done.gradientNorm))

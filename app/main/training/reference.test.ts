@@ -223,10 +223,13 @@ describe('agreement with PyTorch', () => {
         b: weights.subarray(width),
       })
       const flat = [...gradient.w, ...gradient.b]
-      expectAgreement({ loss, gradient: flat }, {
-        loss: recorded.valueLoss,
-        gradient: recorded.valueGradient,
-      })
+      expectAgreement(
+        { loss, gradient: flat },
+        {
+          loss: recorded.valueLoss,
+          gradient: recorded.valueGradient,
+        },
+      )
     },
   )
 })

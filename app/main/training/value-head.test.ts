@@ -43,7 +43,11 @@ describe('value head', () => {
     const first = createValueHead(3)
     for (const head of [straight, first]) head.step([{ hidden, returns }])
     const second = createValueHead(3, first.serialise())
-    for (const head of [straight, second]) head.step([{ hidden, returns }, { hidden, returns }])
+    for (const head of [straight, second])
+      head.step([
+        { hidden, returns },
+        { hidden, returns },
+      ])
     expect(second.serialise()).toEqual(straight.serialise())
     expect(second.serialise()).not.toEqual(first.serialise())
   })

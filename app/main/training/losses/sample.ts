@@ -103,7 +103,12 @@ function termsOf(
     const { part: name, ...input } = targets.policy
     const weight = name === 'rl' ? settings.weightRl : settings.weightOpd
     const { clip } = settings
-    terms.push({ name, weight, ...own, ...policyGradientLoss({ ...input, logProbs: sampled, clip }) })
+    terms.push({
+      name,
+      weight,
+      ...own,
+      ...policyGradientLoss({ ...input, logProbs: sampled, clip }),
+    })
   }
   if (targets.distillation !== null) {
     const support = { from: 1, width: targets.distillation.width }
