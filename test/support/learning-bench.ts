@@ -91,6 +91,7 @@ export function step(change: Partial<StepReport> = {}): StepReport {
     learningRate: 5e-4,
     logProbGap: 0,
     outsideMass: null,
+    differences: null,
     tokens: 10,
     seconds: 0.1,
     ...change,

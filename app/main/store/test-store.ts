@@ -135,6 +135,7 @@ export function stepReport(step: number): StepReport {
     learningRate: 5e-4,
     logProbGap: null,
     outsideMass: 0.02,
+    differences: null,
     tokens: 120,
     seconds: 3.5,
   }

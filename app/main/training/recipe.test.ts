@@ -207,6 +207,10 @@ describe('what takes part', () => {
     const parts = [step?.lossRl, step?.lossOpd, step?.lossDemo]
     expect(parts.map((part) => part !== null)).toEqual(terms)
     expect(step?.outsideMass === null).toBe(method === 'grpo')
+    // Three positions, four tokens each, or the sampled one alone.
+    const counted = step?.differences?.counts.reduce((sum, count) => sum + count, 0)
+    const onSampled = method === 'opd-token' || method === 'combined'
+    expect(counted).toBe(method === 'grpo' ? undefined : onSampled ? 3 : 12)
     expect([step?.lossValue, step?.lossKl].map((part) => part !== null)).toEqual(
       Array(2).fill(method === 'ppo-gae'),
     )
@@ -252,6 +256,36 @@ describe('what takes part', () => {
     expect(second.report.steps[0]?.lossRl).toBeGreaterThan(rl)
     const other = await train({ samples: [turnSample({ reward: 1 })] }, { valueHead })
     expect(other.report.steps[0]?.lossValue).toBeNull()
+  })
+
+  it('asks the teacher that is set: the base, or the active policy as it was', async () => {
+    const teacherOf = async (teacher: 'base' | 'active') => {
+      const adapter = model.createAdapter({ rank: 2, alpha: 4, seed: 1 })
+      adapter.tensors[0]?.b.fill(0.4)
+      const samples = [turnSample({ reward: null, hints: hints.slice(0, 1) })]
+      const { events } = await train({ samples, config: { teacher } }, { adapter })
+      const found = events.find((event) => event.kind === 'overlap')
+      return found?.overlap.hints[0]?.teacher.flatMap(({ logProbs }) => logProbs)
+    }
+    const expected = async (adapter: Adapter | null) => {
+      const tokens = Int32Array.from([1, 2, 3, 9, 4, 5, 6])
+      const request = { tokens, responseStart: 4, temperature: 0.6, topK: 4 }
+      return [...(await model.score({ ...request, adapter })).topLogProbs]
+    }
+    const active = model.createAdapter({ rank: 2, alpha: 4, seed: 1 })
+    active.tensors[0]?.b.fill(0.4)
+    expect(await teacherOf('base')).toEqual(await expected(null))
+    expect(await teacherOf('active')).toEqual(await expected(active))
+    expect(await teacherOf('active')).not.toEqual(await teacherOf('base'))
+  })
+
+  it('lowers the rate along half a cosine where that is set', async () => {
+    const config = { schedule: 'cosine', passes: 4, learningRate: 1e-3 } as const
+    const { report } = await train({ samples: [turnSample()], config })
+    report.steps.forEach(({ learningRate }, step) => {
+      expect(learningRate).toBeCloseTo((1e-3 * (1 + Math.cos((Math.PI * step) / 4))) / 2, 12)
+    })
+    expect(report.steps.at(-1)?.learningRate).toBeLessThan(2e-4)
   })
 
   it('reports phases in order and one step event per update', async () => {

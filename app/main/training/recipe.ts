@@ -8,6 +8,7 @@ import { gradientNorm } from '../engine/index.ts'
 import { anchorBackward, anchorSettings, chooseAnchors, lengthOf } from './anchors.ts'
 import type { BatchItem } from './batch.ts'
 import { sawBarePrompt, selectBatch } from './batch.ts'
+import { countDifferences } from './differences.ts'
 import { chooseHeldOut, heldOutLoss, isLearned, setAsideReason } from './further-passes.ts'
 import { guardSamples } from './guard.ts'
 import type { SampleLossResult, SampleLossSettings } from './losses/sample.ts'
@@ -105,7 +106,10 @@ export async function runRecipe(run: Run): Promise<RunReport> {
   const aside = { reason: setAsideReason, isSetAside: true }
   excluded.push(...heldOut.map(({ item }) => ({ sampleId: item.sample.id, ...aside })))
   const demonstrations = training.filter(({ item }) => item.demo)
-  const masses = prepared.flatMap(({ outsideMass }) => outsideMass ?? [])
+  const taught = prepared.filter(({ differences }) => differences !== null)
+  const outsideMass = mean(taught.flatMap((one) => one.outsideMass ?? []))
+  const pull = taught.flatMap(({ differences }) => differences ?? [])
+  const differences = taught.length === 0 ? null : countDifferences(pull, config.differenceClip)
   const values = training.flatMap(({ value }) => value ?? [])
   const extraPasses = demonstrations.length > 0 ? config.demonstrationPasses : 0
   const plannedSteps = config.passes + extraPasses
@@ -168,7 +172,8 @@ export async function runRecipe(run: Run): Promise<RunReport> {
       gradientNorm: norm,
       learningRate,
       logProbGap: guard.gap,
-      outsideMass: isOrdinary ? mean(masses) : null,
+      outsideMass: isOrdinary ? outsideMass : null,
+      differences: isOrdinary ? differences : null,
       tokens: stepTokens,
       seconds: (performance.now() - stepStartedAt) / 1000,
     }

@@ -4,6 +4,7 @@ import type { Overlap, TrainingConfig } from '../../shared/domain/training.ts'
 import type { Score } from '../engine/index.ts'
 import type { BatchItem } from './batch.ts'
 import { sawBarePrompt } from './batch.ts'
+import { differencesOf } from './differences.ts'
 import { estimateAdvantages } from './losses/gae.ts'
 import {
   importanceWeights,
@@ -37,6 +38,8 @@ export interface PreparedItem {
   readonly targets: SampleTargets
   readonly overlap: Overlap | null
   readonly outsideMass: number | null
+  /** ℓ_T − ℓ_old over its support, before the clip; null without distillation. */
+  readonly differences: readonly number[] | null
   /** What the value head learns from it; null without one. */
   readonly value: ValueExample | null
   /** Tokens that were run through the model to prepare it, beyond the student's and the base's. */
@@ -52,6 +55,7 @@ export function prepareDemonstration(item: BatchItem): PreparedItem {
     targets: { gatherIds, positions: gatherIds.length, ...none, demonstration: true },
     overlap: null,
     outsideMass: null,
+    differences: null,
     value: null,
     scoredTokens: 0,
   }
@@ -82,6 +86,7 @@ export async function prepareTurn(item: BatchItem, options: TargetOptions): Prom
     },
     overlap: taught?.overlap ?? null,
     outsideMass: taught === null ? null : outsideMass(taught.support),
+    differences: taught === null ? null : differencesOf(taught.support, taught.oldLogProbs),
     value: estimate?.value ?? null,
     scoredTokens: (taught?.tokens ?? 0) + (estimate === null ? 0 : sequence.tokens.length),
   }

@@ -100,6 +100,18 @@ export const defaultTrainingConfig: TrainingConfig = {
 export const exchangeSchema = z.object({ promptIds: ids, responseIds: ids })
 export type Exchange = z.infer<typeof exchangeSchema>
 
+/** Bins of teacher − student log-probability differences in nats: half a nat each, and one open bin at either end. */
+export const differenceBins = { low: -5, high: 5, width: 0.5, count: 22 } as const
+
+/** Over the support's tokens, before the clip. */
+export const differencesSchema = z.object({
+  /** C. */
+  clip: z.number(),
+  /** The first bin lies below `low`, the last from `high` on. */
+  counts: z.array(z.number().int()).length(differenceBins.count),
+})
+export type Differences = z.infer<typeof differencesSchema>
+
 /** One optimiser update. */
 export const stepReportSchema = z.object({
   step: z.number().int(),
@@ -119,6 +131,8 @@ export const stepReportSchema = z.object({
   logProbGap: z.number().nullable(),
   /** Teacher's probability mass outside the support, mean over positions; null without distillation. */
   outsideMass: z.number().nullable(),
+  /** Null without distillation. */
+  differences: differencesSchema.nullable().default(null),
   tokens: z.number().int(),
   seconds: z.number(),
 })
