@@ -14,7 +14,7 @@ export function TrainingAdvanced({ settings, onChange }: SettingsPartProps) {
   const change = (next: Partial<TrainingConfig>): void =>
     onChange({ training: { ...training, ...next } })
   return (
-    <details className="border-t py-3">
+    <details className="py-3">
       <summary className="cursor-pointer">{words.advanced}</summary>
       <p className="max-w-[54ch] pt-1 text-tiny text-ink-soft">{words.advancedHelp}</p>
       <Choice

@@ -38,7 +38,7 @@ export const advanced = {
   selection: 'Which hint counts',
   selectionHelp: 'Where one answer has several hints.',
   selections: {
-    sequence: 'Nearest to the answer as a whole',
+    sequence: 'Nearest to the whole answer',
     token: 'Nearest at each word',
     shortest: 'The shortest',
     longest: 'The longest',
