@@ -1,5 +1,5 @@
 // An engine model that knows its answers: log-probabilities are looked up by the first prompt token. For checking what
-// training makes of scores, with no model in between. Only `score` works.
+// training makes of scores, with no model in between. Only `score` and, where given, `hidden` work.
 import { createReferenceModel } from './reference-model.ts'
 import type { EngineModel, ScoreRequest } from '../../app/main/engine/types.ts'
 
@@ -7,11 +7,18 @@ import type { EngineModel, ScoreRequest } from '../../app/main/engine/types.ts'
 export function createTableModel(options: {
   readonly vocabulary: number
   readonly logits: ReadonlyMap<number, readonly number[]>
+  /** What stands in `logits`' place where no adapter is asked for. */
+  readonly baseLogits?: ReadonlyMap<number, readonly number[]>
+  /** Final hidden states of every sequence, [R, C]. */
+  readonly hidden?: readonly number[]
 }): EngineModel {
   const { vocabulary } = options
+  const reference = createReferenceModel({ vocabulary })
   const score: EngineModel['score'] = (request: ScoreRequest) => {
-    const logits = options.logits.get(request.tokens[0] ?? -1)
-    if (logits === undefined) throw new Error(`no table for prompt ${request.tokens[0]}`)
+    const first = request.tokens[0] ?? -1
+    const ofBase = request.adapter === null ? options.baseLogits?.get(first) : undefined
+    const logits = ofBase ?? options.logits.get(first)
+    if (logits === undefined) throw new Error(`no table for prompt ${first}`)
     const rows = logProbRows(logits, { vocabulary, temperature: request.temperature })
     const at = (t: number, id: number) => rows[t]?.[id] ?? NaN
     const { gatherIds = new Int32Array(), topK = 0 } = request
@@ -31,7 +38,11 @@ export function createTableModel(options: {
     })
   }
   const scoreAll = (requests: readonly ScoreRequest[]) => Promise.all(requests.map(score))
-  return { ...createReferenceModel({ vocabulary }), score, scoreAll }
+  const hidden: EngineModel['hidden'] = (request) =>
+    options.hidden === undefined
+      ? reference.hidden(request)
+      : Promise.resolve(Float32Array.from(options.hidden))
+  return { ...reference, score, scoreAll, hidden }
 }
 
 /** Rows of log-softmax(logits / T), [R][V]. */

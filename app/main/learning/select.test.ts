@@ -81,6 +81,15 @@ describe('selectBatch', () => {
     expect(replayed.every((sample) => sample.reward === 1)).toBe(true)
   })
 
+  it('replays only what room the fresh ones leave, demonstrations too', () => {
+    const good = many(10, { kind: 'demonstration', origin: 'accepted-revision', reward: null })
+    const used = good.map((each) => ({ ...each, state: 'used' as const, uses: 1 }))
+    const replayed = (fresh: number) => selectBatch(many(fresh, {}), used).replayed.length
+    expect([12, 14, batchLimit].map(replayed)).toEqual([4, 2, 0])
+    // No share of a batch that is not there.
+    expect(replayed(0)).toBe(0)
+  })
+
   it('gives an empty batch from nothing', () => {
     expect(selectBatch([], [])).toEqual({ fresh: [], replayed: [] })
   })

@@ -34,7 +34,10 @@ function spread(samples: readonly Sample[], limit: number): Sample[] {
   return chosen
 }
 
-/** Demonstrations first, at most half of an ordinary batch; a batch of demonstrations alone is whole. */
+/**
+ * Demonstrations first, at most half of an ordinary batch; a batch of demonstrations alone is whole. What is left of the
+ * batch, up to a quarter of it, replays what was good in earlier ones, the least replayed first.
+ */
 export function selectBatch(
   waiting: readonly StoredSample[],
   used: readonly StoredSample[],
@@ -46,7 +49,9 @@ export function selectBatch(
     turns.length === 0 ? batchLimit : Math.max(batchLimit / 2, batchLimit - turns.length)
   const chosen = spread(demonstrations, demonstrationLimit)
   const fresh = [...chosen, ...spread(turns, batchLimit - chosen.length)]
-  const replayLimit = Math.floor((fresh.length * replayShare) / (1 - replayShare))
+  // Within the batch's own limit: the trainer takes no more, and what it leaves out counts as tried.
+  const share = Math.floor((fresh.length * replayShare) / (1 - replayShare))
+  const replayLimit = Math.min(share, batchLimit - fresh.length)
   const replayed = used
     .filter(({ sample, uses }) => uses < usesLimit && isReplayable(sample))
     .toSorted((a, b) => a.uses - b.uses || newestFirst(a.sample, b.sample))

@@ -129,10 +129,13 @@ export function stepReport(step: number): StepReport {
     lossOpd: 0.1,
     lossDemo: null,
     lossAnchor: 0.01,
+    lossKl: null,
+    lossValue: null,
     gradientNorm: 1.25,
     learningRate: 5e-4,
     logProbGap: null,
     outsideMass: 0.02,
+    differences: null,
     tokens: 120,
     seconds: 3.5,
   }

@@ -43,7 +43,23 @@ describe('terms of a sample', () => {
       ['a', false, true, false],
       ['b', false, true, false],
     ])
-    expect(terms('hybrid')).toHaveLength(3)
+    expect(terms('opd-token')).toEqual(terms('opd'))
+    const whole = [
+      ['a', true, true, false],
+      ['b', false, true, false],
+      ['c', false, false, true],
+    ]
+    for (const method of ['hybrid', 'combined', 'ppo-gae'] as const) {
+      expect(terms(method)).toEqual(whole)
+    }
+  })
+
+  it('leaves out what a weight of 0 switches off', () => {
+    const sample = turnSample({ hints: [hint] })
+    const config = { weightRl: 0, weightDemo: 0 }
+    const [item] = select([sample], config).items
+    expect(item).toMatchObject({ rl: false, opd: true })
+    expect(select([demonstrationSample()], config).items).toEqual([])
   })
 })
 

@@ -1,6 +1,8 @@
 // Which samples take part in a run, which parts of the loss each has, and what of its prompt fits. Pure: token ids
 // in, token ids out. What stays out carries a reason; a reply is never cut.
 import type { RunReport, Sample, TrainingConfig } from '../../shared/domain/training.ts'
+import type { MethodTerms } from './methods.ts'
+import { methodTerms } from './methods.ts'
 
 const largestBatch = 16
 
@@ -20,11 +22,8 @@ export interface BatchHint {
   readonly promptIds: readonly number[]
 }
 
-export interface BatchItem {
+export interface BatchItem extends MethodTerms {
   readonly sample: Sample
-  readonly rl: boolean
-  readonly opd: boolean
-  readonly demo: boolean
   /** The bare prompt, within the sequence limit. */
   readonly promptIds: readonly number[]
   /** Shortest first. */
@@ -115,23 +114,19 @@ function batchItem(sample: Sample, options: BatchOptions): BatchItem {
   }
 }
 
-function termsOf(sample: Sample, config: TrainingConfig): Pick<BatchItem, 'rl' | 'opd' | 'demo'> {
-  if (sample.kind === 'demonstration') {
-    return { rl: false, opd: false, demo: config.method === 'hybrid' && config.weightDemo > 0 }
-  }
+function termsOf(sample: Sample, config: TrainingConfig): MethodTerms {
+  const method = methodTerms(config)
+  if (sample.kind === 'demonstration') return { rl: false, opd: false, demo: method.demo }
   return {
     // Under a scaffold the reply saw another prompt: the two probabilities are not a ratio, so no reward term.
-    rl:
-      sample.reward !== null &&
-      sawBarePrompt(sample) &&
-      config.method !== 'opd' &&
-      config.weightRl > 0,
-    opd: sample.hints.length > 0 && config.method !== 'grpo' && config.weightOpd > 0,
+    rl: method.rl && sample.reward !== null && sawBarePrompt(sample),
+    opd: method.opd && sample.hints.length > 0,
     demo: false,
   }
 }
 
-function sawBarePrompt({ sampledPromptIds, promptIds }: Sample): boolean {
+/** Whether the reply was sampled from the very prompt that trains. */
+export function sawBarePrompt({ sampledPromptIds, promptIds }: Sample): boolean {
   if (sampledPromptIds === null) return true
   return sampledPromptIds.join() === promptIds.join()
 }

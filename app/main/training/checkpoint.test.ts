@@ -7,7 +7,7 @@ import {
 } from '../../../test/support/reference-model.ts'
 import { temporaryFolder } from '../../../test/support/temporary-folder.ts'
 import { adamw } from '../engine/index.ts'
-import { readOptimiser, writeCheckpoint } from './checkpoint.ts'
+import { joinState, readState, writeCheckpoint } from './checkpoint.ts'
 
 const model = createReferenceModel({ vocabulary: 12 })
 
@@ -26,10 +26,26 @@ async function written(folder: string) {
 it('reads back what was written and leaves no temporary file', async () => {
   await using folder = await temporaryFolder()
   const { files, adapter, optimiser } = await written(folder.path)
-  const read = await readOptimiser(files.statePath, adapter)
-  expect(read.steps).toBe(1)
-  expect(read.serialise()).toEqual(optimiser.serialise())
+  const read = await readState(files.statePath, adapter)
+  expect(read.optimiser.steps).toBe(1)
+  expect(read.optimiser.serialise()).toEqual(optimiser.serialise())
+  expect(read.valueHead).toBeNull()
   expect((await readdir(folder.path)).sort()).toEqual(['adapter.gguf', 'state'])
+})
+
+it('keeps a value head beside the optimiser state', async () => {
+  await using folder = await temporaryFolder()
+  const { files, adapter, optimiser } = await written(folder.path)
+  const valueHead = Uint8Array.of(1, 2, 3, 4, 5)
+  const state = joinState(optimiser.serialise(), valueHead)
+  await writeCheckpoint(files, { state, writeAdapter: () => Promise.resolve() })
+  const read = await readState(files.statePath, adapter)
+  expect(read.optimiser.serialise()).toEqual(optimiser.serialise())
+  expect([...(read.valueHead ?? [])]).toEqual([...valueHead])
+  const damaged = Buffer.from(state)
+  damaged.writeUInt32LE(state.length, state.length - 8)
+  await writeFile(files.statePath, damaged)
+  await expect(readState(files.statePath, adapter)).rejects.toMatchObject({ code: 'corrupt' })
 })
 
 it('leaves the earlier files alone when the adapter cannot be written', async () => {
@@ -51,10 +67,10 @@ it('refuses a damaged state, one of another rank, and names a missing file', asy
   const { files, adapter } = await written(folder.path)
   const other = model.createAdapter({ rank: 3, alpha: 4, seed: 1 })
   const refusal = (code: string) => expect.objectContaining({ code })
-  await expect(readOptimiser(files.statePath, other)).rejects.toEqual(refusal('corrupt'))
-  const missing = readOptimiser(join(folder.path, 'none'), adapter)
+  await expect(readState(files.statePath, other)).rejects.toEqual(refusal('corrupt'))
+  const missing = readState(join(folder.path, 'none'), adapter)
   await expect(missing).rejects.toEqual(refusal('not-found'))
   const bytes = await readFile(files.statePath)
   await writeFile(files.statePath, bytes.subarray(0, bytes.length - 1))
-  await expect(readOptimiser(files.statePath, adapter)).rejects.toEqual(refusal('corrupt'))
+  await expect(readState(files.statePath, adapter)).rejects.toEqual(refusal('corrupt'))
 })

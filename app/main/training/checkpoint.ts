@@ -14,7 +14,7 @@ export interface CheckpointFiles {
 export async function writeCheckpoint(
   files: CheckpointFiles,
   content: {
-    /** Optimiser state, as the optimiser serialises it. */
+    /** Optimiser state and value head, from `joinState`. */
     readonly state: Uint8Array
     /** Writes the adapter's file, by itself all or nothing. */
     readonly writeAdapter: (path: string) => Promise<void>
@@ -31,12 +31,46 @@ export async function writeCheckpoint(
   }
 }
 
-/** An optimiser for `adapter` that goes on from a file; `corrupt` when that belongs to another shape or is damaged. */
-export async function readOptimiser(path: string, adapter: Adapter): Promise<AdamW> {
+/** What a run goes on from beside the adapter. */
+export interface TrainerState {
+  readonly optimiser: AdamW
+  /** The value head's bytes; null where no run of `ppo-gae` has made one. */
+  readonly valueHead: Uint8Array | null
+}
+
+/** Reads a state for `adapter`; `corrupt` when it belongs to another shape or is damaged. */
+export async function readState(path: string, adapter: Adapter): Promise<TrainerState> {
   const bytes = await readFile(path).catch((error: unknown) => {
     throw translate(error, path)
   })
-  return adamw(adapter, bytes)
+  const { optimiser, valueHead } = splitState(bytes)
+  return { optimiser: adamw(adapter, optimiser), valueHead }
+}
+
+/** "HVAL": the last word of a state that holds a value head. */
+const valueMagic = 0x4c415648
+const trailerBytes = 8
+
+/** Optimiser state, then the value head if there is one, its size and the magic; without one the first part alone. */
+export function joinState(optimiser: Uint8Array, valueHead: Uint8Array | null): Uint8Array {
+  if (valueHead === null) return optimiser
+  const trailer = Buffer.alloc(trailerBytes)
+  trailer.writeUInt32LE(valueHead.byteLength, 0)
+  trailer.writeUInt32LE(valueMagic, 4)
+  return Buffer.concat([optimiser, valueHead, trailer])
+}
+
+function splitState(bytes: Buffer): {
+  readonly optimiser: Uint8Array
+  readonly valueHead: Uint8Array | null
+} {
+  const end = bytes.byteLength - trailerBytes
+  if (end < 0 || bytes.readUInt32LE(end + 4) !== valueMagic) {
+    return { optimiser: bytes, valueHead: null }
+  }
+  const start = end - bytes.readUInt32LE(end)
+  if (start < 0) throw new AppError('corrupt', 'the value head is larger than its file')
+  return { optimiser: bytes.subarray(0, start), valueHead: bytes.subarray(start, end) }
 }
 
 async function writeSynced(path: string, bytes: Uint8Array): Promise<void> {

@@ -1,6 +1,6 @@
 // The engine guard: re-scores a sample with the adapter version that sampled it, on the prompt that it saw, and compares
 // with the server's log-probabilities. A large signed gap means that serving and training do not run the same numbers.
-import type { Adapter, EngineModel, YieldPoint } from '../engine/index.ts'
+import type { Adapter, EngineModel, Score, YieldPoint } from '../engine/index.ts'
 import type { BatchItem, Exclusion } from './batch.ts'
 import { isComparable } from './batch.ts'
 import { at } from './losses/surrogate.ts'
@@ -18,6 +18,7 @@ export interface GuardResult {
   readonly trusted: ReadonlySet<BatchItem>
   /** Signed mean of served minus re-scored over all compared tokens; null when none could be compared. */
   readonly gap: number | null
+  /** Tokens that were run through the model for it. */
   readonly tokens: number
 }
 
@@ -26,6 +27,8 @@ export interface GuardOptions {
   readonly items: readonly BatchItem[]
   /** The adapter of a version; null = the base, 'missing' = its file is gone. */
   readonly adapterOfVersion: (version: number) => Promise<Adapter | null | 'missing'>
+  /** A score that was already made with the sample's own version and prompt. */
+  readonly known: (item: BatchItem) => Score | undefined
   readonly yieldPoint: YieldPoint
 }
 
@@ -36,14 +39,16 @@ export async function guardSamples(options: GuardOptions): Promise<GuardResult> 
   let compared = 0
   let tokens = 0
   for (const item of options.items.filter(isComparable)) {
-    const adapter = await options.adapterOfVersion(item.sample.version)
+    const known = options.known(item)
+    const score = known ?? (await rescore(item, options))
     // A pruned version can no longer vouch for its numbers: importance 1, as without them.
-    if (adapter === 'missing') continue
-    const gaps = await servedMinusScored({ ...options, item, adapter })
+    if (score === 'missing') continue
+    const served = item.sample.samplerLogProbs ?? []
+    const gaps = served.map((value, t) => value - at(score.sampled, t))
     const sum = gaps.reduce((total, gap) => total + gap, 0)
     difference += sum
     compared += gaps.length
-    tokens += (item.sample.sampledPromptIds ?? item.sample.promptIds).length + gaps.length
+    if (known === undefined) tokens += seenPrompt(item).length + gaps.length
     const reason = gapRefusal(sum / gaps.length, gaps.length)
     if (reason === null) trusted.add(item)
     else refused.push({ sampleId: item.sample.id, reason })
@@ -60,17 +65,19 @@ function gapRefusal(gap: number, tokens: number): string | null {
   return `served and re-scored log-probabilities differ by ${gap.toFixed(3)} nat in the mean (limit ${limit.toFixed(2)})`
 }
 
-async function servedMinusScored(
-  options: GuardOptions & { readonly item: BatchItem; readonly adapter: Adapter | null },
-): Promise<number[]> {
-  const { sample } = options.item
-  const prompt = sample.sampledPromptIds ?? sample.promptIds
-  const score = await options.model.score({
-    tokens: Int32Array.from([...prompt, ...sample.responseIds]),
+async function rescore(item: BatchItem, options: GuardOptions): Promise<Score | 'missing'> {
+  const adapter = await options.adapterOfVersion(item.sample.version)
+  if (adapter === 'missing') return 'missing'
+  const prompt = seenPrompt(item)
+  return options.model.score({
+    tokens: Int32Array.from([...prompt, ...item.sample.responseIds]),
     responseStart: prompt.length,
-    temperature: sample.temperature,
-    adapter: options.adapter,
+    temperature: item.sample.temperature,
+    adapter,
     yieldPoint: options.yieldPoint,
   })
-  return (sample.samplerLogProbs ?? []).map((served, t) => served - at(score.sampled, t))
+}
+
+function seenPrompt({ sample }: BatchItem): readonly number[] {
+  return sample.sampledPromptIds ?? sample.promptIds
 }

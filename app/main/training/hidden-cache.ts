@@ -2,7 +2,7 @@
 // and the next run share them. In memory only.
 import type { Exchange } from '../../shared/domain/training.ts'
 import type { EngineModel, YieldPoint } from '../engine/index.ts'
-import { exchangeTokens } from './recipe.ts'
+import { exchangeTokens } from './anchors.ts'
 
 export interface HiddenCache {
   /** [R, C]. */

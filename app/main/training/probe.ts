@@ -3,8 +3,8 @@ import type { ProbePosition } from '../../shared/contract/trainer.ts'
 import type { Exchange } from '../../shared/domain/training.ts'
 import { AppError } from '../../shared/errors.ts'
 import type { Adapter, EngineModel, YieldPoint } from '../engine/index.ts'
+import { exchangeTokens } from './anchors.ts'
 import { at } from './losses/surrogate.ts'
-import { exchangeTokens } from './recipe.ts'
 
 /** Likeliest tokens taken from each side: they hold nearly all mass of both distributions. */
 const topCount = 20

@@ -7,13 +7,16 @@ import {
 import { demonstrationSample, trainingConfig, turnSample } from '../../../test/support/samples.ts'
 import { temporaryFolder } from '../../../test/support/temporary-folder.ts'
 import type { TrainEvent, TrainRequest } from '../../shared/contract/trainer.ts'
-import type { Exchange, TrainingConfig } from '../../shared/domain/training.ts'
+import type { Exchange, Sample, TrainingConfig } from '../../shared/domain/training.ts'
 import { AppError } from '../../shared/errors.ts'
 import type { Adapter } from '../engine/index.ts'
 import { adamw } from '../engine/index.ts'
-import { readOptimiser, writeCheckpoint } from './checkpoint.ts'
+import { anchorSettings } from './anchors.ts'
+import { readState, writeCheckpoint } from './checkpoint.ts'
 import type { Run } from './recipe.ts'
-import { anchorSettings, median, refuseStep, runRecipe, scheduledRate } from './recipe.ts'
+import { runRecipe } from './recipe.ts'
+import { median, refuseStep, scheduledRate } from './step.ts'
+import { createValueHead } from './value-head.ts'
 
 const vocabulary = 24
 const model = createReferenceModel({ vocabulary })
@@ -31,14 +34,16 @@ function request(change: {
   readonly samples: TrainRequest['samples']
   readonly config?: Partial<TrainingConfig>
   readonly medianGradientNorm?: number
+  readonly parentPath?: string
+  readonly versionPaths?: Record<string, string>
 }): TrainRequest {
   return {
     config: trainingConfig({ rank: 2, alpha: 4, anchorsPerStep: 2, ...change.config }),
     samples: change.samples,
     anchors,
-    parentPath: null,
+    parentPath: change.parentPath ?? null,
     parentStatePath: null,
-    versionPaths: {},
+    versionPaths: change.versionPaths ?? {},
     adapterPath: 'unused',
     statePath: 'unused',
     medianGradientNorm: change.medianGradientNorm ?? null,
@@ -57,6 +62,7 @@ async function train(change: Parameters<typeof request>[0], run: Partial<Run> = 
     request: asked,
     adapter,
     optimiser,
+    valueHead: createValueHead(model.info.width),
     adapterOfVersion: (version) => Promise.resolve(version === 0 ? null : 'missing'),
     baseHidden: ({ promptIds, responseIds }) =>
       model.hidden({
@@ -185,6 +191,103 @@ describe('what takes part', () => {
     },
   )
 
+  it.each([
+    ['hybrid', [true, true, true]],
+    ['grpo', [true, false, false]],
+    ['opd', [false, true, false]],
+    ['opd-token', [false, true, false]],
+    // One surrogate: reported as the reward's.
+    ['combined', [true, false, true]],
+    ['ppo-gae', [true, true, true]],
+  ] as const)('runs method %s with the terms that it has', async (method, terms) => {
+    const samples = [turnSample({ hints, samplerLogProbs: await served() }), ...demos(1)]
+    const { report } = await train({ samples, config: { method } })
+    expect(report.kind).toBe('trained')
+    const [step] = report.steps
+    const parts = [step?.lossRl, step?.lossOpd, step?.lossDemo]
+    expect(parts.map((part) => part !== null)).toEqual(terms)
+    expect(step?.outsideMass === null).toBe(method === 'grpo')
+    // Three positions, four tokens each, or the sampled one alone.
+    const counted = step?.differences?.counts.reduce((sum, count) => sum + count, 0)
+    const onSampled = method === 'opd-token' || method === 'combined'
+    expect(counted).toBe(method === 'grpo' ? undefined : onSampled ? 3 : 12)
+    expect([step?.lossValue, step?.lossKl].map((part) => part !== null)).toEqual(
+      Array(2).fill(method === 'ppo-gae'),
+    )
+  })
+
+  it('charges for leaving the base where the penalty is asked for', async () => {
+    const adapter = model.createAdapter({ rank: 2, alpha: 4, seed: 1 })
+    adapter.tensors[0]?.b.fill(0.2)
+    const config = { klWeight: 0.5, anchorsPerStep: 0, passes: 1, weightRl: 1e-9 }
+    const { report } = await train({ samples: [turnSample({ reward: 1 })], config }, { adapter })
+    const tokens = Int32Array.from([1, 2, 3, 4, 5, 6])
+    const request = { tokens, responseStart: 3, temperature: 0.6 }
+    const now = await model.score({ ...request, adapter: asItWas() })
+    const base = await model.score({ ...request, adapter: null })
+    const k3 = now.sampled.reduce((sum, value, t) => {
+      const d = (base.sampled[t] ?? NaN) - value
+      return sum + (Math.exp(d) - d - 1) / now.sampled.length
+    }, 0)
+    expect(k3).toBeGreaterThan(0.001)
+    expect(report.steps[0]?.lossKl).toBeCloseTo(k3, 5)
+    expect(report.steps[0]?.loss).toBeCloseTo(0.5 * k3, 5)
+
+    function asItWas(): Adapter {
+      const before = model.createAdapter({ rank: 2, alpha: 4, seed: 1 })
+      before.tensors[0]?.b.fill(0.2)
+      return before
+    }
+  })
+
+  it('teaches its value head what the replies were worth', async () => {
+    const valueHead = createValueHead(model.info.width)
+    const config = { method: 'ppo-gae', passes: 3, anchorsPerStep: 0 } as const
+    const first = await train({ samples: [turnSample({ reward: 1 })], config }, { valueHead })
+    const losses = first.report.steps.map((step) => step.lossValue ?? NaN)
+    expect(losses).toEqual([...losses].sort((x, y) => y - x))
+    // The last token's reward fades by γλ a token, with nothing expected yet.
+    const fade = 0.99 * 0.95
+    const worth = [fade ** 2, fade, 1]
+    const rl = -worth.reduce((sum, value) => sum + value, 0) / 3
+    expect(first.report.steps[0]?.lossRl).toBeCloseTo(rl, 5)
+    // The next run goes on with what it has learned to expect, so that the same reward surprises less.
+    const second = await train({ samples: [turnSample({ reward: 1 })], config }, { valueHead })
+    expect(second.report.steps[0]?.lossRl).toBeGreaterThan(rl)
+    const other = await train({ samples: [turnSample({ reward: 1 })] }, { valueHead })
+    expect(other.report.steps[0]?.lossValue).toBeNull()
+  })
+
+  it('asks the teacher that is set: the base, or the active policy as it was', async () => {
+    const teacherOf = async (teacher: 'base' | 'active') => {
+      const adapter = model.createAdapter({ rank: 2, alpha: 4, seed: 1 })
+      adapter.tensors[0]?.b.fill(0.4)
+      const samples = [turnSample({ reward: null, hints: hints.slice(0, 1) })]
+      const { events } = await train({ samples, config: { teacher } }, { adapter })
+      const found = events.find((event) => event.kind === 'overlap')
+      return found?.overlap.hints[0]?.teacher.flatMap(({ logProbs }) => logProbs)
+    }
+    const expected = async (adapter: Adapter | null) => {
+      const tokens = Int32Array.from([1, 2, 3, 9, 4, 5, 6])
+      const request = { tokens, responseStart: 4, temperature: 0.6, topK: 4 }
+      return [...(await model.score({ ...request, adapter })).topLogProbs]
+    }
+    const active = model.createAdapter({ rank: 2, alpha: 4, seed: 1 })
+    active.tensors[0]?.b.fill(0.4)
+    expect(await teacherOf('base')).toEqual(await expected(null))
+    expect(await teacherOf('active')).toEqual(await expected(active))
+    expect(await teacherOf('active')).not.toEqual(await teacherOf('base'))
+  })
+
+  it('lowers the rate along half a cosine where that is set', async () => {
+    const config = { schedule: 'cosine', passes: 4, learningRate: 1e-3 } as const
+    const { report } = await train({ samples: [turnSample()], config })
+    report.steps.forEach(({ learningRate }, step) => {
+      expect(learningRate).toBeCloseTo((1e-3 * (1 + Math.cos((Math.PI * step) / 4))) / 2, 12)
+    })
+    expect(report.steps.at(-1)?.learningRate).toBeLessThan(2e-4)
+  })
+
   it('reports phases in order and one step event per update', async () => {
     const { report, events } = await train({ samples: [turnSample()] })
     const phases = events.flatMap((event) => (event.kind === 'phase' ? [event.phase] : []))
@@ -213,10 +316,24 @@ describe('what takes part', () => {
 
   it('goes on with demonstrations alone after the ordinary passes', async () => {
     const samples = [turnSample(), ...demos(2)]
-    const { report } = await train({ samples, config: { passes: 1, demonstrationPasses: 3 } })
+    const config = { passes: 1, demonstrationPasses: 3, learningRate: 0.02 }
+    const { report } = await train({ samples, config })
     expect(report.steps.map((step) => step.lossRl !== null)).toEqual([true, false, false, false])
     expect(report.steps.every((step) => step.lossDemo !== null)).toBe(true)
     expect(report.excluded).toEqual([])
+  })
+
+  it('stops further passes over few demonstrations once these are learned', async () => {
+    const passes = async (learningRate: number) => {
+      const config = { passes: 1, demonstrationPasses: 40, learningRate, weightAnchor: 0 }
+      return (await train({ samples: demos(2), config })).report.steps
+    }
+    const learned = await passes(0.05)
+    expect(learned.length).toBeLessThan(41)
+    expect(learned.at(-1)?.lossDemo).toBeLessThan(0.05)
+    expect(learned.at(-2)?.lossDemo).toBeGreaterThan(0.05)
+    // Steps too small to take two percent off: the second further pass is not made.
+    expect(await passes(1e-6)).toHaveLength(2)
   })
 
   it('sets two of many demonstrations aside and stops when their loss no longer falls', async () => {
@@ -269,6 +386,58 @@ describe('guard', () => {
     expect(report.steps[0]?.lossRl).toBeNull()
   })
 
+  it('uses the student’s own score where the active version sampled the bare prompt', async () => {
+    const scores = async (change: Partial<Sample>) => {
+      const samples = [turnSample({ samplerLogProbs: await served(), ...change })]
+      const before = model.calls['score'] ?? 0
+      const { report } = await train({ samples, config: { anchorsPerStep: 0 } })
+      expect(report.steps[0]?.logProbGap).not.toBeNull()
+      return (model.calls['score'] ?? 0) - before
+    }
+    expect(await scores({})).toBe(1)
+    const seen = [1, 2, 3, 9]
+    const scaffolded = { sampledPromptIds: seen, samplerLogProbs: await served(0.6, seen) }
+    const hinted = { ...scaffolded, reward: null, hints: hints.slice(0, 1) }
+    // Student, guard, teacher.
+    expect(await scores(hinted)).toBe(3)
+  })
+
+  it('re-scores what an earlier version sampled with that version, and bounds its importance', async () => {
+    const active = model.createAdapter({ rank: 2, alpha: 4, seed: 1 })
+    active.tensors[0]?.b.fill(1)
+    const older = model.createAdapter({ rank: 2, alpha: 4, seed: 1 })
+    older.tensors[0]?.b.fill(-1)
+    const tokens = Int32Array.from([1, 2, 3, 4, 5, 6])
+    const sampler = await model.score({
+      tokens,
+      responseStart: 3,
+      temperature: 0.6,
+      adapter: older,
+    })
+    const sample = turnSample({ version: 1, reward: 1, samplerLogProbs: [...sampler.sampled] })
+    const asked: number[] = []
+    const adapterOfVersion = (version: number) => {
+      asked.push(version)
+      return Promise.resolve(older)
+    }
+    const old = await model.score({ tokens, responseStart: 3, temperature: 0.6, adapter: active })
+    const weights = [...old.sampled].map((value, t) =>
+      Math.min(Math.exp(value - (sampler.sampled[t] ?? NaN)), 2),
+    )
+    // Two versions later: version 3 is what the run goes on from.
+    const versions = { parentPath: 'v3', versionPaths: { '1': 'v1', '3': 'v3' } }
+    const run = { adapter: active, adapterOfVersion }
+    const config = { anchorsPerStep: 0 }
+    const { report } = await train({ samples: [sample], config, ...versions }, run)
+    expect(asked).toEqual([1])
+    expect(weights).toContain(2)
+    expect(Math.min(...weights)).toBeLessThan(2)
+    expect(report.steps[0]?.logProbGap).toBeCloseTo(0, 6)
+    const importance = weights.reduce((sum, weight) => sum + weight, 0) / weights.length
+    expect(importance).not.toBeCloseTo(1, 2)
+    expect(report.steps[0]?.lossRl).toBeCloseTo(-importance, 5)
+  })
+
   it('skips nearly greedy replies and versions that are gone', async () => {
     const wrong = [-9, -9, -9]
     const samples = [
@@ -306,7 +475,7 @@ describe('repeatability', () => {
       writeAdapter: (path) => writeReferenceAdapter(path, half.adapter),
     })
     const adapter = await model.readAdapter(files.adapterPath)
-    const optimiser = await readOptimiser(files.statePath, adapter)
+    const { optimiser } = await readState(files.statePath, adapter)
     const rest = { samples: demos(3), config: { ...config, passes: 2 } }
     const resumed = await train(rest, { adapter, optimiser })
     expect(numbersOf(resumed.adapter)).toEqual(numbersOf(straight.adapter))

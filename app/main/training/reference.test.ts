@@ -7,13 +7,17 @@ import { demonstrationSample, trainingConfig, turnSample } from '../../../test/s
 import { createTableModel, logProbRows } from '../../../test/support/table-model.ts'
 import type { Sample, TrainingConfig } from '../../shared/domain/training.ts'
 import { selectBatch } from './batch.ts'
-import { policyGradientLoss, teacherAdvantages } from './losses/policy-gradient.ts'
 import type { SampleTargets } from './losses/sample.ts'
 import { sampleLoss } from './losses/sample.ts'
-import { prepareItem } from './targets.ts'
+import { valueLoss } from './losses/value.ts'
+import { lossSettings } from './step.ts'
+import { scoreBase, scoreStudents } from './students.ts'
+import { prepareDemonstration, prepareTurn } from './targets.ts'
+import { createValueHead } from './value-head.ts'
 
+const rewardSchema = z.union([z.literal(-1), z.literal(1)])
 const caseSchema = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('policy'), reward: z.union([z.literal(-1), z.literal(1)]) }),
+  z.object({ kind: z.literal('policy'), reward: rewardSchema }),
   z.object({
     kind: z.literal('hybrid'),
     support: z.enum(['student', 'teacher', 'overlap', 'union']),
@@ -22,6 +26,19 @@ const caseSchema = z.discriminatedUnion('kind', [
   }),
   z.object({ kind: z.literal('token') }),
   z.object({ kind: z.literal('demonstration') }),
+  z.object({
+    kind: z.literal('combined'),
+    reward: rewardSchema.nullable(),
+    hinted: z.boolean(),
+  }),
+  z.object({ kind: z.literal('penalty') }),
+  z.object({
+    kind: z.literal('ppo'),
+    reward: rewardSchema,
+    returns: z.array(z.number()),
+    valueLoss: z.number(),
+    valueGradient: z.array(z.number()),
+  }),
 ])
 const resultSchema = z.object({ loss: z.number(), gradient: z.array(z.number()) })
 const documentSchema = z.object({
@@ -34,6 +51,9 @@ const documentSchema = z.object({
   samplerLogProbs: z.array(z.number()),
   oldLogits: z.array(z.number()),
   logits: z.array(z.number()),
+  baseLogits: z.array(z.number()),
+  hidden: z.array(z.number()),
+  valueWeights: z.array(z.number()),
   teacherLogits: z.array(z.array(z.number())),
   cases: z.array(z.intersection(caseSchema, resultSchema)),
 })
@@ -53,19 +73,29 @@ const model = createTableModel({
     [barePrompt, reference.oldLogits],
     ...reference.teacherLogits.map((logits, index) => [index + 1, logits] as const),
   ]),
+  baseLogits: new Map([[barePrompt, reference.baseLogits]]),
+  hidden: reference.hidden,
 })
+
+/** A head with the recorded weights and an optimiser that has not stepped. */
+function recordedHead() {
+  const width = reference.valueWeights.length - 1
+  const weights = Float32Array.from(reference.valueWeights)
+  const fresh = createValueHead(width).serialise().subarray(weights.byteLength)
+  return createValueHead(width, Buffer.concat([Buffer.from(weights.buffer), fresh]))
+}
 
 async function prepare(sample: Sample, config: TrainingConfig) {
   const [item] = selectBatch({ samples: [sample], config, vocabulary, limit: 64 }).items
   if (item === undefined) throw new Error('the sample was excluded')
-  return prepareItem(item, {
-    model,
-    config,
-    adapter: model.createAdapter(config),
-    yieldPoint: () => Promise.resolve({ threads: 1 }),
-    random: () => 0,
-    trusted: true,
-  })
+  const yieldPoint = () => Promise.resolve({ threads: 1 })
+  const options = { model, config, adapter: model.createAdapter(config), yieldPoint }
+  const student = (await scoreStudents([item], options)).get(item)
+  if (student === undefined) return prepareDemonstration(item)
+  const isPenalised = lossSettings(config, 1).weightKl > 0
+  const base = isPenalised ? (await scoreBase([item], options)).get(item) : undefined
+  const own = { student, base: base ?? null, valueHead: recordedHead() }
+  return prepareTurn(item, { ...options, ...own, random: () => 0, trusted: true })
 }
 
 /** Loss of the moved student, with the gradient carried through log-softmax(logits / T) to the logits. */
@@ -94,8 +124,7 @@ function throughSoftmax(options: {
 }
 
 function lossOfTargets(targets: SampleTargets, config: TrainingConfig) {
-  const clip = { low: config.clipLow, high: config.clipHigh }
-  return (gathered: Float32Array) => sampleLoss(gathered, targets, { ...config, clip, share: 1 })
+  return (gathered: Float32Array) => sampleLoss(gathered, targets, lossSettings(config, 1))
 }
 
 function expectAgreement(
@@ -116,9 +145,42 @@ const turn: Partial<Sample> = {
 }
 const base = trainingConfig({ topK: reference.topK })
 
+/** The configuration and the sample that a recorded case is about. */
+function caseOf(recorded: z.infer<typeof caseSchema>): {
+  readonly config: TrainingConfig
+  readonly sample: Sample
+} {
+  const rewarded = (reward: Sample['reward'], given = hints) =>
+    turnSample({ ...turn, reward, hints: given })
+  const firstHint = hints.slice(0, 1)
+  switch (recorded.kind) {
+    case 'policy':
+      return { config: base, sample: rewarded(recorded.reward, []) }
+    case 'hybrid': {
+      const { support, selection } = recorded
+      return { config: { ...base, support, selection }, sample: rewarded(-1) }
+    }
+    case 'token':
+      return { config: { ...base, method: 'opd-token' }, sample: rewarded(-1, firstHint) }
+    case 'demonstration':
+      return { config: base, sample: demonstrationSample({ ...turn, temperature: 0.3 }) }
+    case 'combined': {
+      const given = recorded.hinted ? firstHint : []
+      return { config: { ...base, method: 'combined' }, sample: rewarded(recorded.reward, given) }
+    }
+    case 'penalty':
+      return { config: { ...base, klWeight: 0.5 }, sample: rewarded(1, []) }
+    case 'ppo':
+      return {
+        config: { ...base, method: 'ppo-gae' },
+        sample: rewarded(recorded.reward, firstHint),
+      }
+  }
+}
+
 describe('agreement with PyTorch', () => {
   it('covers every support and selection that can be compared, and both signs', () => {
-    expect(reference.cases).toHaveLength(20)
+    expect(reference.cases).toHaveLength(28)
     const chosen = reference.cases.flatMap((one) => (one.kind === 'hybrid' ? one.chosen : []))
     expect(new Set(chosen).size).toBe(3)
   })
@@ -126,34 +188,7 @@ describe('agreement with PyTorch', () => {
   it.each(
     reference.cases.map((recorded) => [JSON.stringify(recorded).slice(0, 80), recorded] as const),
   )('%s', async (_, recorded) => {
-    if (recorded.kind === 'token') {
-      const old = logProbRows(reference.oldLogits, { vocabulary, temperature })
-      const first = logProbRows(reference.teacherLogits[0] ?? [], { vocabulary, temperature })
-      const pick = (rows: number[][]) => sampled.map((id, t) => rows[t]?.[id] ?? NaN)
-      const oldLogProbs = pick(old)
-      const clip = { low: base.clipLow, high: base.clipHigh }
-      const { differenceClip } = base
-      const advantages = teacherAdvantages({
-        teacherLogProbs: pick(first),
-        oldLogProbs,
-        differenceClip,
-      })
-      const importance = sampled.map(() => 1)
-      const lossOf = (logProbs: Float32Array) =>
-        policyGradientLoss({ logProbs, oldLogProbs, importance, advantages, clip })
-      const gatherIds = Int32Array.from(sampled)
-      return expectAgreement(throughSoftmax({ gatherIds, temperature, lossOf }), recorded)
-    }
-    const config =
-      recorded.kind === 'hybrid'
-        ? { ...base, support: recorded.support, selection: recorded.selection }
-        : base
-    const sample = {
-      policy: () =>
-        turnSample({ ...turn, reward: recorded.kind === 'policy' ? recorded.reward : null }),
-      hybrid: () => turnSample({ ...turn, reward: -1, hints }),
-      demonstration: () => demonstrationSample({ ...turn, temperature: 0.3 }),
-    }[recorded.kind]()
+    const { config, sample } = caseOf(recorded)
     const prepared = await prepare(sample, config)
     const { targets, item } = prepared
     if (recorded.kind === 'hybrid') {
@@ -168,4 +203,33 @@ describe('agreement with PyTorch', () => {
     })
     expectAgreement(ours, recorded)
   })
+
+  it.each(reference.cases.flatMap((one) => (one.kind === 'ppo' ? [one] : [])))(
+    'value head, reward $reward',
+    async (recorded) => {
+      const { config, sample } = caseOf(recorded)
+      const { value } = await prepare(sample, config)
+      const [width, R] = [reference.valueWeights.length - 1, reference.positions]
+      expect(value?.hidden).toEqual(Float32Array.from(reference.hidden))
+      recorded.returns.forEach((expected, t) => expect(value?.returns[t]).toBeCloseTo(expected, 5))
+      const states = Float32Array.from({ length: R * width }, (_, index) => {
+        const first = index - (index % width)
+        const row = reference.hidden.slice(first, first + width)
+        return (reference.hidden[index] ?? NaN) / Math.hypot(...row)
+      })
+      const weights = Float32Array.from(reference.valueWeights)
+      const { loss, gradient } = valueLoss(states, recorded.returns, {
+        w: weights.subarray(0, width),
+        b: weights.subarray(width),
+      })
+      const flat = [...gradient.w, ...gradient.b]
+      expectAgreement(
+        { loss, gradient: flat },
+        {
+          loss: recorded.valueLoss,
+          gradient: recorded.valueGradient,
+        },
+      )
+    },
+  )
 })

@@ -1,21 +1,33 @@
-// Scores one sample with the student (active adapter, bare prompt) and its teachers (hinted prompt, same reply, same
-// temperature), and turns the numbers into everything detached that its loss needs.
+// Turns scores into everything detached that one sample's loss needs, by the run's method: advantages of the sampled
+// tokens, distillation over a support, the base's log-probabilities, what the value head should have said.
 import type { Overlap, TrainingConfig } from '../../shared/domain/training.ts'
-import type { Adapter, EngineModel, Score, YieldPoint } from '../engine/index.ts'
+import type { Score } from '../engine/index.ts'
 import type { BatchItem } from './batch.ts'
+import { sawBarePrompt } from './batch.ts'
+import { differencesOf } from './differences.ts'
+import { estimateAdvantages } from './losses/gae.ts'
+import {
+  importanceWeights,
+  leaveOut,
+  rewardAdvantages,
+  teacherAdvantages,
+} from './losses/policy-gradient.ts'
+import type { DistillationTargets, PolicyTargets, SampleTargets } from './losses/sample.ts'
 import { at } from './losses/surrogate.ts'
-import { importanceWeights, rewardAdvantages } from './losses/policy-gradient.ts'
-import type { SampleTargets } from './losses/sample.ts'
-import type { HintView, Support, TopTokens } from './overlap.ts'
-import { buildSupport, chooseHints, outsideMass, overlapCounts, overlapRecord } from './overlap.ts'
+import { looksAtSampledTokens, ppo } from './methods.ts'
+import type { Support } from './overlap.ts'
+import { outsideMass } from './overlap.ts'
+import { sequenceOf } from './students.ts'
+import type { Taught, TeacherOptions } from './teachers.ts'
+import { teach } from './teachers.ts'
+import type { ValueExample, ValueHead } from './value-head.ts'
 
-export interface TargetOptions {
-  readonly model: EngineModel
-  readonly config: TrainingConfig
-  /** The active adapter, before the first update. */
-  readonly adapter: Adapter
-  readonly yieldPoint: YieldPoint
-  readonly random: () => number
+export interface TargetOptions extends TeacherOptions {
+  /** The base's scores of the same reply; null where no penalty asks for them. */
+  readonly base: Score | null
+  /** The guard has found the server's log-probabilities sound. */
+  readonly trusted: boolean
+  readonly valueHead: ValueHead
 }
 
 export interface PreparedItem {
@@ -26,154 +38,145 @@ export interface PreparedItem {
   readonly targets: SampleTargets
   readonly overlap: Overlap | null
   readonly outsideMass: number | null
-  /** Tokens that were run through the model to prepare it. */
+  /** ℓ_T − ℓ_old over its support, before the clip; null without distillation. */
+  readonly differences: readonly number[] | null
+  /** What the value head learns from it; null without one. */
+  readonly value: ValueExample | null
+  /** Tokens that were run through the model to prepare it, beyond the student's and the base's. */
   readonly scoredTokens: number
 }
 
-/** `trusted`: the guard has found the server's log-probabilities sound. */
-export async function prepareItem(
-  item: BatchItem,
-  options: TargetOptions & { readonly trusted: boolean },
-): Promise<PreparedItem> {
-  const sequence = sequenceOf(item, item.promptIds)
+export function prepareDemonstration(item: BatchItem): PreparedItem {
   const gatherIds = Int32Array.from(item.sample.responseIds) // [R]
-  const plain = { gatherIds, positions: gatherIds.length, distillation: null }
-  const prepared = { item, ...sequence }
-  const nothing = { overlap: null, outsideMass: null }
-  if (item.demo) {
-    const targets = { ...plain, policy: null, demonstration: true }
-    return { ...prepared, ...nothing, targets, scoredTokens: 0 }
-  }
-  const { config, trusted } = options
-  const request = { ...sequence, ...common(item, options) }
-  const student = await options.model.score({
-    ...request,
-    adapter: options.adapter,
-    ...(item.opd ? { topK: config.topK } : {}),
-  })
-  const policy = policyTargets({ item, student, config, trusted })
-  const targets = { ...plain, policy, demonstration: false }
-  const scoredTokens = sequence.tokens.length
-  if (!item.opd) return { ...prepared, ...nothing, targets, scoredTokens }
-
-  const { distillation, support, overlap, teacherTokens } = await distil(item, student, options)
+  const none = { policy: null, distillation: null, baseLogProbs: null }
   return {
-    ...prepared,
-    targets: { ...targets, distillation, gatherIds: gatherColumns(gatherIds, support) },
-    overlap,
-    outsideMass: outsideMass(support),
-    scoredTokens: scoredTokens + teacherTokens,
+    item,
+    ...sequenceOf(item, item.promptIds),
+    targets: { gatherIds, positions: gatherIds.length, ...none, demonstration: true },
+    overlap: null,
+    outsideMass: null,
+    differences: null,
+    value: null,
+    scoredTokens: 0,
   }
 }
 
-interface Distilled {
-  readonly distillation: NonNullable<SampleTargets['distillation']>
-  readonly support: Support
-  readonly overlap: Overlap
-  readonly teacherTokens: number
-}
-
-async function distil(item: BatchItem, student: Score, options: TargetOptions): Promise<Distilled> {
-  const { selection, support: kind } = options.config
-  const { id: sampleId, responseIds } = item.sample
-  const top = topTokens(student)
-  const hints = await scoreTeachers(item, { ...options, student: top })
-  const overlaps = hints.map((hint) => overlapCounts(top, hint.top))
-  const texts = hints.map((hint) => hint.text)
-  const chosen = chooseHints({ selection, texts, overlaps, random: options.random })
-  const support = buildSupport({ kind, student: top, hints, chosen })
-  const { adapter, model } = options
-  const score = (gatherIds: Int32Array) =>
-    model.score({
-      ...sequenceOf(item, item.promptIds),
-      ...common(item, options),
-      adapter,
+export async function prepareTurn(item: BatchItem, options: TargetOptions): Promise<PreparedItem> {
+  const { config } = options
+  const sequence = sequenceOf(item, item.promptIds)
+  const sampledIds = Int32Array.from(item.sample.responseIds) // [R]
+  const taught = item.opd ? await teach(item, options) : null
+  const estimate = config.method === 'ppo-gae' ? await estimateOf(item, options) : null
+  const rewards = estimate?.advantages ?? rewardsOf(item, options)
+  const distillation = taught === null ? null : distillationOf(item, taught, config)
+  const gatherIds =
+    taught === null || distillation === null
+      ? sampledIds
+      : gatherColumns(sampledIds, taught.support)
+  return {
+    item,
+    ...sequence,
+    targets: {
       gatherIds,
-    })
-  const oldLogProbs = await oldAtSupport({ kind, support, top, score })
-  const { width, members, teacherLogProbs } = support
-  return {
-    distillation: { width, oldLogProbs, teacherLogProbs, support: members },
-    support,
-    overlap: overlapRecord({ sampleId, responseIds, student: top, hints, chosen }),
-    teacherTokens: item.hints.reduce(
-      (sum, hint) => sum + hint.promptIds.length + responseIds.length,
-      0,
-    ),
+      positions: sampledIds.length,
+      policy: policyOf(item, { ...options, rewards, taught }),
+      distillation,
+      baseLogProbs: options.base?.sampled ?? null,
+      demonstration: false,
+    },
+    overlap: taught?.overlap ?? null,
+    outsideMass: taught === null ? null : outsideMass(taught.support),
+    differences: taught === null ? null : differencesOf(taught.support, taught.oldLogProbs),
+    value: estimate?.value ?? null,
+    scoredTokens: (taught?.tokens ?? 0) + (estimate === null ? 0 : sequence.tokens.length),
   }
 }
 
-/** The reply after a prompt, bare or hinted. */
-function sequenceOf(item: BatchItem, promptIds: readonly number[]) {
-  const tokens = Int32Array.from([...promptIds, ...item.sample.responseIds]) // [T]
-  return { tokens, responseStart: promptIds.length }
-}
-
-function common(item: BatchItem, options: TargetOptions) {
-  return { temperature: item.temperature, yieldPoint: options.yieldPoint }
-}
-
-function policyTargets(options: {
-  readonly item: BatchItem
-  readonly student: Score
-  readonly config: TrainingConfig
-  readonly trusted: boolean
-}): SampleTargets['policy'] {
-  const { sample, rl } = options.item
-  const { reward } = sample
+/** A_t of the reward as it is; null without a reward term. */
+function rewardsOf({ sample, rl }: BatchItem, options: TargetOptions): Float32Array | null {
+  const { reward, rewardMask: mask } = sample
   if (!rl || reward === null) return null
-  const oldLogProbs = options.student.sampled
   const { negativeWeight } = options.config
-  return {
-    oldLogProbs,
-    importance: importanceWeights(oldLogProbs, options.trusted ? sample.samplerLogProbs : null),
-    advantages: rewardAdvantages({ reward, negativeWeight, oldLogProbs, mask: sample.rewardMask }),
-  }
+  return rewardAdvantages({ reward, negativeWeight, oldLogProbs: options.student.sampled, mask })
 }
 
-async function scoreTeachers(
+/** The reward spread over the reply by the value head; null without a reward term. */
+async function estimateOf(
   item: BatchItem,
-  options: TargetOptions & { readonly student: TopTokens },
-): Promise<HintView[]> {
-  const requests = item.hints.map((hint) => ({
-    ...sequenceOf(item, hint.promptIds),
-    adapter: options.config.teacher === 'active' ? options.adapter : null,
-    topK: options.config.topK,
-    gatherIds: Int32Array.from(options.student.ids),
-    ...common(item, options),
-  }))
-  const scores = await options.model.scoreAll(requests)
-  return item.hints.flatMap(({ hintId, text }, index) => {
-    const score = scores[index]
-    if (score === undefined) return []
-    return [{ hintId, text, top: topTokens(score), atStudent: score.gathered }]
+  options: TargetOptions,
+): Promise<{ readonly advantages: Float32Array; readonly value: ValueExample } | null> {
+  const { reward, rewardMask: mask } = item.sample
+  if (!item.rl || reward === null) return null
+  const { model, adapter, yieldPoint, valueHead, config, student } = options
+  const { temperature } = item
+  const sequence = sequenceOf(item, item.promptIds)
+  const hidden = await model.hidden({ ...sequence, temperature, adapter, yieldPoint }) // [R, C]
+  const { advantages, returns } = estimateAdvantages({
+    reward: reward === 1 ? 1 : -config.negativeWeight,
+    values: valueHead.values(hidden),
+    discount: ppo.discount,
+    trace: ppo.trace,
+  })
+  const oldLogProbs = student.sampled
+  return { advantages: leaveOut(advantages, { oldLogProbs, mask }), value: { hidden, returns } }
+}
+
+/** The surrogate on the sampled tokens, or null where the method has none for this sample. */
+function policyOf(
+  item: BatchItem,
+  options: TargetOptions & {
+    readonly rewards: Float32Array | null
+    readonly taught: Taught | null
+  },
+): PolicyTargets | null {
+  const { config, rewards, taught } = options
+  const oldLogProbs = options.student.sampled
+  const isRatio = options.trusted && sawBarePrompt(item.sample)
+  const importance = importanceWeights(oldLogProbs, isRatio ? item.sample.samplerLogProbs : null)
+  const pull =
+    taught === null || !looksAtSampledTokens(config)
+      ? null
+      : teacherAdvantages({
+          teacherLogProbs: taught.support.teacherLogProbs,
+          oldLogProbs,
+          differenceClip: config.differenceClip,
+        })
+  if (config.method === 'opd-token') {
+    // As with a support of several tokens, distillation has no importance.
+    const ones = importanceWeights(oldLogProbs, null)
+    return pull && { part: 'opd', oldLogProbs, importance: ones, advantages: pull }
+  }
+  if (rewards === null && pull === null) return null
+  const advantages = config.method === 'combined' ? combined({ rewards, pull, config }) : rewards
+  return advantages && { part: 'rl', oldLogProbs, importance, advantages }
+}
+
+/** A_t = w_RL·r + w_OPD·(ℓ_T − ℓ_old within ±C); what a sample lacks counts as 0. */
+function combined(parts: {
+  readonly rewards: Float32Array | null
+  readonly pull: Float32Array | null
+  readonly config: TrainingConfig
+}): Float32Array {
+  const { rewards, pull } = parts
+  const { weightRl, weightOpd } = parts.config
+  return Float32Array.from({ length: (rewards ?? pull ?? []).length }, (_, t) => {
+    const reward = rewards === null ? 0 : weightRl * at(rewards, t)
+    return reward + (pull === null ? 0 : weightOpd * at(pull, t))
   })
 }
 
-/** ℓ_old at the support's ids, [R, M]; another pass only where the support leaves the student's own top-K. */
-async function oldAtSupport(options: {
-  readonly kind: TrainingConfig['support']
-  readonly support: Support
-  readonly top: TopTokens
-  readonly score: (gatherIds: Int32Array) => Promise<Score>
-}): Promise<Float32Array> {
-  const { kind, support, top } = options
-  if (kind === 'teacher' || kind === 'union') return (await options.score(support.ids)).gathered
-  return Float32Array.from(support.ids, (id, index) => {
-    const row = Math.floor(index / support.width) * top.width
-    const place = Array.from({ length: top.width }, (_, k) => row + k).find(
-      (candidate) => at(top.ids, candidate) === id,
-    )
-    if (place === undefined)
-      throw new RangeError(`token ${id} is not among the student's top tokens`)
-    return at(top.logProbs, place)
-  })
-}
-
-function topTokens(score: Score): TopTokens {
-  const positions = score.sampled.length
-  const width = score.topIds.length / positions
-  return { positions, width, ids: score.topIds, logProbs: score.topLogProbs }
+/** Null for methods on the sampled token alone: theirs is in the surrogate. */
+function distillationOf(
+  item: BatchItem,
+  { support, oldLogProbs }: Taught,
+  config: TrainingConfig,
+): DistillationTargets | null {
+  if (looksAtSampledTokens(config)) return null
+  const { width, members, teacherLogProbs } = support
+  const common = { width, teacherLogProbs, support: members }
+  return config.method === 'ppo-gae'
+    ? { form: 'divergence', ...common, scale: item.temperature / ppo.temperature }
+    : { form: 'surrogate', ...common, oldLogProbs }
 }
 
 /** Sampled id, then the support, per position, [R, 1 + M]. */

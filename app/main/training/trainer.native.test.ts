@@ -101,6 +101,28 @@ describe('trainer on the tiny random model', () => {
     }
   })
 
+  it('keeps the value head of ppo-gae with the checkpoint, also through another method', async () => {
+    const { samples } = tinyTrainRequest(folder.path)
+    const run = async (name: string, change: Partial<TrainRequest>, method: 'ppo-gae' | 'grpo') => {
+      const config = { method, passes: 2 }
+      const request = tinyTrainRequest(folder.path, { name, samples, ...change, config })
+      const { report } = await train(request)
+      const state = await readFile(request.statePath)
+      const parent = { parentPath: request.adapterPath, parentStatePath: request.statePath }
+      return { report, state, parent: { ...parent, versionPaths: { '1': request.adapterPath } } }
+    }
+    const first = await run('ppo', {}, 'ppo-gae')
+    expect(first.report.steps.every((step) => step.lossValue !== null)).toBe(true)
+    expect((await run('ppo-again', {}, 'ppo-gae')).state).toEqual(first.state)
+    const between = await run('between', first.parent, 'grpo')
+    const valueBytes = first.state.length - (await run('plain', {}, 'grpo')).state.length
+    expect(between.state.subarray(-valueBytes)).toEqual(first.state.subarray(-valueBytes))
+    const next = await run('next', between.parent, 'ppo-gae')
+    // The same reward, now expected in part.
+    expect(next.report.steps[0]?.lossRl).toBeGreaterThan(first.report.steps[0]?.lossRl ?? NaN)
+    expect(next.state.subarray(-valueBytes)).not.toEqual(first.state.subarray(-valueBytes))
+  })
+
   it('measures drift and finds the position that changed most', async () => {
     const request = tinyTrainRequest(folder.path, {
       name: 'drift',

@@ -11,13 +11,15 @@ import type { Exchange, RunReport } from '../../shared/domain/training.ts'
 import { AppError, isAppError } from '../../shared/errors.ts'
 import { adamw, writeAdapter } from '../engine/index.ts'
 import type { Adapter, EngineModel, EngineOptions, YieldPoint } from '../engine/index.ts'
-import { readOptimiser, writeCheckpoint } from './checkpoint.ts'
+import { exchangeTokens } from './anchors.ts'
+import { joinState, readState, writeCheckpoint } from './checkpoint.ts'
 import { createHiddenCache } from './hidden-cache.ts'
 import type { HiddenCache } from './hidden-cache.ts'
 import { createModelHolder } from './model-holder.ts'
 import { findProbe } from './probe.ts'
-import { exchangeTokens, runRecipe } from './recipe.ts'
+import { runRecipe } from './recipe.ts'
 import { cancellable, createTurnstile, streamOf } from './stream.ts'
+import { createValueHead } from './value-head.ts'
 
 export interface TrainerOptions {
   readonly engineOptions: EngineOptions
@@ -132,20 +134,27 @@ async function trainOnce(options: {
   const { config, parentPath, parentStatePath, adapterPath, statePath } = request
   const adapter =
     parentPath === null ? model.createAdapter(config) : await model.readAdapter(parentPath)
-  const optimiser =
-    parentStatePath === null ? adamw(adapter) : await readOptimiser(parentStatePath, adapter)
+  const state = parentStatePath === null ? null : await readState(parentStatePath, adapter)
+  const optimiser = state?.optimiser ?? adamw(adapter)
+  const valueHead = createValueHead(model.info.width, state?.valueHead ?? undefined)
+  // Kept for a later run of that method when this one has another.
+  const keepsValues = config.method === 'ppo-gae' || state?.valueHead != null
   const write = (path: string) =>
     writeAdapter(path, adapter, { architecture: model.info.architecture })
   return runRecipe({
     ...options,
     adapter,
     optimiser,
+    valueHead,
     adapterOfVersion: versionReader(model, request.versionPaths),
     baseHidden: (exchange, yieldPoint) => options.hidden.of(model, exchange, yieldPoint),
     write: () =>
       writeCheckpoint(
         { adapterPath, statePath },
-        { state: optimiser.serialise(), writeAdapter: write },
+        {
+          state: joinState(optimiser.serialise(), keepsValues ? valueHead.serialise() : null),
+          writeAdapter: write,
+        },
       ),
   })
 }

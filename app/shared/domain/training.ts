@@ -36,7 +36,7 @@ export const sampleSchema = z.object({
 export type Sample = z.infer<typeof sampleSchema>
 
 export const trainingConfigSchema = z.object({
-  method: z.enum(['hybrid', 'grpo', 'opd']),
+  method: z.enum(['hybrid', 'grpo', 'opd', 'opd-token', 'combined', 'ppo-gae']),
   /** K of the overlap and of the support. */
   topK: z.number().int().positive(),
   selection: z.enum(['sequence', 'token', 'shortest', 'longest', 'random']),
@@ -51,6 +51,8 @@ export const trainingConfigSchema = z.object({
   weightDemo: z.number(),
   weightAnchor: z.number(),
   negativeWeight: z.number(),
+  /** β of the penalty KL_k3(θ ‖ base) on sampled tokens; 0 = none. */
+  klWeight: z.number().min(0),
   rank: z.number().int().positive(),
   alpha: z.number().positive(),
   learningRate: z.number().positive(),
@@ -81,6 +83,7 @@ export const defaultTrainingConfig: TrainingConfig = {
   weightDemo: 1,
   weightAnchor: 1,
   negativeWeight: 0.3,
+  klWeight: 0,
   rank: 16,
   alpha: 32,
   learningRate: 5e-4,
@@ -97,6 +100,18 @@ export const defaultTrainingConfig: TrainingConfig = {
 export const exchangeSchema = z.object({ promptIds: ids, responseIds: ids })
 export type Exchange = z.infer<typeof exchangeSchema>
 
+/** Bins of teacher − student log-probability differences in nats: half a nat each, and one open bin at either end. */
+export const differenceBins = { low: -5, high: 5, width: 0.5, count: 22 } as const
+
+/** Over the support's tokens, before the clip. */
+export const differencesSchema = z.object({
+  /** C. */
+  clip: z.number(),
+  /** The first bin lies below `low`, the last from `high` on. */
+  counts: z.array(z.number().int()).length(differenceBins.count),
+})
+export type Differences = z.infer<typeof differencesSchema>
+
 /** One optimiser update. */
 export const stepReportSchema = z.object({
   step: z.number().int(),
@@ -106,12 +121,18 @@ export const stepReportSchema = z.object({
   lossOpd: z.number().nullable(),
   lossDemo: z.number().nullable(),
   lossAnchor: z.number().nullable(),
+  /** KL_k3(θ ‖ base) on sampled tokens, before its weight; null without the penalty. */
+  lossKl: z.number().nullable().default(null),
+  /** ½·(V − return)², of `ppo-gae` alone. */
+  lossValue: z.number().nullable().default(null),
   gradientNorm: z.number(),
   learningRate: z.number(),
   /** Signed mean of served minus re-scored log-probability over the samples that can be compared. */
   logProbGap: z.number().nullable(),
   /** Teacher's probability mass outside the support, mean over positions; null without distillation. */
   outsideMass: z.number().nullable(),
+  /** Null without distillation. */
+  differences: differencesSchema.nullable().default(null),
   tokens: z.number().int(),
   seconds: z.number(),
 })

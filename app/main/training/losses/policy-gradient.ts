@@ -45,8 +45,8 @@ export function policyGradientLoss(input: PolicyGradientInput): PolicyGradientRe
 const rarestPunished = Math.log(1e-3)
 
 /**
- * A_t of a reward: +1 as it is; −1 times `negativeWeight`, and nothing for tokens that the old student gave less
- * than 1e-3 or that the mask leaves out (they still count in the mean, so that no other token weighs more). [R]
+ * A_t of a reward: +1 as it is; −1 times `negativeWeight`, and nothing for tokens that `leaveOut` leaves out (they still
+ * count in the mean, so that no other token weighs more). [R]
  */
 export function rewardAdvantages(options: {
   readonly reward: -1 | 1
@@ -55,10 +55,21 @@ export function rewardAdvantages(options: {
   /** Tokens that the reward is about; null = all. [R] */
   readonly mask?: readonly boolean[] | null
 }): Float32Array {
-  return Float32Array.from(options.oldLogProbs, (old, t) => {
+  const advantage = options.reward === 1 ? 1 : -options.negativeWeight
+  return leaveOut(new Float32Array(options.oldLogProbs.length).fill(advantage), options)
+}
+
+/** Nothing where the mask is false, and no blame for tokens that the old student gave less than 1e-3. [R] */
+export function leaveOut(
+  advantages: Float32Array,
+  options: {
+    readonly oldLogProbs: ArrayLike<number>
+    readonly mask?: readonly boolean[] | null
+  },
+): Float32Array {
+  return advantages.map((advantage, t) => {
     if (options.mask?.[t] === false) return 0
-    if (options.reward === 1) return 1
-    return old < rarestPunished ? 0 : -options.negativeWeight
+    return advantage < 0 && at(options.oldLogProbs, t) < rarestPunished ? 0 : advantage
   })
 }
 

@@ -7,6 +7,7 @@ const settings = {
   weightRl: 1,
   weightOpd: 1,
   weightDemo: 1,
+  weightKl: 0,
   differenceClip: 1,
   clip: { low: 0.2, high: 0.28 },
   share: 1,
@@ -15,17 +16,24 @@ const settings = {
 // Two positions; column 0 is the sampled token, columns 1 and 2 the support.
 const old = Float32Array.from([-1, -1, -2, -0.5, -0.5, -1.5])
 const policy = {
+  part: 'rl' as const,
   oldLogProbs: [-1, -0.5],
   importance: [1, 1],
   advantages: [-0.3, -0.3],
 }
 const distillation = {
+  form: 'surrogate' as const,
   width: 2,
   oldLogProbs: [-1, -2, -0.5, -1.5],
   teacherLogProbs: [-1.5, -1.5, -0.6, -1.4],
   support: [1, 1, 1, 1],
 }
-const base = { gatherIds: Int32Array.from([5, 5, 6, 7, 7, 8]), positions: 2, demonstration: false }
+const base = {
+  gatherIds: Int32Array.from([5, 5, 6, 7, 7, 8]),
+  positions: 2,
+  baseLogProbs: null,
+  demonstration: false,
+}
 const both: SampleTargets = { ...base, policy, distillation }
 
 describe('loss of one sample', () => {
@@ -64,6 +72,28 @@ describe('loss of one sample', () => {
       return (moved(1e-2) - moved(-1e-2)) / 2e-2
     })
     numeric.forEach((value, index) => expect(gradient[index]).toBeCloseTo(value, 4))
+  })
+
+  it('adds the penalty to the base with its weight, and not without one', () => {
+    const penalised = { ...both, baseLogProbs: [-2, -0.25] }
+    const weights = { ...settings, weightKl: 0.5, share: 0.25 }
+    const plain = sampleLoss(old, both, weights)
+    const { loss, gradient, stats } = sampleLoss(old, penalised, weights)
+    const [rise, fall] = [Math.exp(-1) + 1 - 1, Math.exp(0.25) - 0.25 - 1]
+    expect(stats.kl).toBeCloseTo((rise + fall) / 2, 6)
+    expect(loss - plain.loss).toBeCloseTo((0.25 * 0.5 * (rise + fall)) / 2, 6)
+    expect((gradient[0] ?? NaN) - (plain.gradient[0] ?? NaN)).toBeCloseTo(
+      (0.125 * (1 - Math.exp(-1))) / 2,
+      6,
+    )
+    expect(sampleLoss(old, penalised, settings).stats.kl).toBeNull()
+  })
+
+  it('counts a surrogate of hints on the sampled token as distillation', () => {
+    const targets = { ...both, policy: { ...policy, part: 'opd' as const }, distillation: null }
+    const { loss, stats } = sampleLoss(old, targets, { ...settings, weightRl: 0, weightOpd: 2 })
+    expect(stats).toMatchObject({ rl: null, opd: expect.closeTo(0.3, 6) })
+    expect(loss).toBeCloseTo(0.6, 6)
   })
 
   it('gives a demonstration the plain mean of its tokens, whatever the old probabilities', () => {

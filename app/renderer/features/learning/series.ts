@@ -1,4 +1,5 @@
 import type { Curves } from '../../../shared/contract/app.ts'
+import { differenceBins } from '../../../shared/domain/training.ts'
 
 export interface RewardRow {
   /** 1-based, over all decided replies. */
@@ -59,6 +60,7 @@ export interface StepRow {
   lossAnchor: number | null
   gradientNorm: number | null
   logProbGap: number | null
+  outsideMass: number | null
 }
 
 /** NaN and infinity become gaps; a refused step must not bend the axis. */
@@ -73,7 +75,39 @@ export function stepRows(steps: Curves['steps']): StepRow[] {
     lossAnchor: finite(step.lossAnchor),
     gradientNorm: finite(step.gradientNorm),
     logProbGap: finite(step.logProbGap),
+    outsideMass: finite(step.outsideMass),
   }))
+}
+
+export interface DifferenceRow {
+  /** Middle of the bin, nats; the open bins stand beside the outermost ones. */
+  middle: number
+  /** Lower and upper edge; null = open. */
+  from: number | null
+  to: number | null
+  count: number
+  /** The clip takes something away from what lies in it. */
+  isClipped: boolean
+}
+
+/** The counts of the newest run that has any; its first step stands for the run, since nothing had moved before it. */
+export function newestDifferences(
+  steps: Curves['steps'],
+): { clip: number; rows: DifferenceRow[] } | null {
+  const last = steps.findLast(({ differences }) => differences !== null)
+  if (last === undefined) return null
+  const ofRun = steps.find(({ runId, differences }) => runId === last.runId && differences !== null)
+  if (ofRun?.differences == null) return null
+  const { low, width, count } = differenceBins
+  const { clip, counts } = ofRun.differences
+  const rows = counts.map((number, bin): DifferenceRow => {
+    const edge = low + (bin - 1) * width
+    const from = bin === 0 ? null : edge
+    const to = bin === count - 1 ? null : edge + width
+    const isClipped = (from ?? -Infinity) < -clip || (to ?? Infinity) > clip
+    return { middle: edge + width / 2, from, to, count: number, isClipped }
+  })
+  return { clip, rows }
 }
 
 export function finite(value: number | null): number | null {

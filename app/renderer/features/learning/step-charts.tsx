@@ -22,6 +22,7 @@ import {
   tooltipOf,
   wholeTicks,
 } from './chart-parts.tsx'
+import { DifferenceChart } from './difference-chart.tsx'
 import { stepRows, type StepRow } from './series.ts'
 
 interface Series {
@@ -71,6 +72,14 @@ export function StepCharts({ steps }: { steps: Curves['steps'] }) {
         limits={[-0.1, 0.1]}
         series={[{ key: 'logProbGap', name: words.gap, color: 'var(--series-2)' }]}
       />
+      <StepChart
+        title={words.outside}
+        note={words.outsideNote}
+        file="hone-outside-mass.csv"
+        rows={rows}
+        series={[{ key: 'outsideMass', name: words.outside, color: 'var(--series-4)' }]}
+      />
+      <DifferenceChart steps={steps} />
     </div>
   )
 }

@@ -2,6 +2,7 @@ import { useMessages } from '../../ui/messages/index.ts'
 import { Section } from '../../ui/page.tsx'
 import { Choice, NumberRow, SwitchRow } from './fields.tsx'
 import type { SettingsPartProps } from './settings-page.tsx'
+import { TrainingAdvanced } from './training-advanced.tsx'
 
 const dayMinutes = 1440
 const hourSeconds = 3600
@@ -48,6 +49,7 @@ export function TrainingSection({ settings, onChange }: SettingsPartProps) {
         checked={settings.practice}
         onChange={(practice) => onChange({ practice })}
       />
+      <TrainingAdvanced settings={settings} onChange={onChange} />
     </Section>
   )
 }

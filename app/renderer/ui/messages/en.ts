@@ -1,4 +1,5 @@
 import { machine } from './en-machine.ts'
+import { advanced, trainingCharts } from './en-training.ts'
 import type { ErrorCode } from '../../../shared/errors.ts'
 
 const errors: Record<ErrorCode, string> = {
@@ -255,6 +256,7 @@ export const en = {
       gap: 'Log-probability gap',
       gapNote: 'Served minus re-scored. Over 0.1 a sample is refused.',
       stepsEmpty: 'Training steps appear here while a run goes on.',
+      ...trainingCharts,
       reply: 'Reply',
       value: 'Reward',
       rolling: 'Mean of ten',
@@ -447,6 +449,7 @@ export const en = {
     practice: 'Practise when idle',
     practiceHelp:
       'Answers your own earlier requests with the notes, and learns from the tries that fit.',
+    ...advanced,
     replies: 'Replies',
     systemPrompt: 'System prompt',
     systemPromptHelp: 'Stands before every chat. Leave empty for none.',

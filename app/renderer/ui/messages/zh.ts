@@ -1,6 +1,7 @@
 import type { ErrorCode } from '../../../shared/errors.ts'
 import type { Messages } from './en.ts'
 import { machine } from './zh-machine.ts'
+import { advanced, trainingCharts } from './zh-training.ts'
 
 const errors: Record<ErrorCode, string> = {
   internal: 'Hone 内部出了问题。',
@@ -238,6 +239,7 @@ export const zh: Messages = {
       gap: '对数概率差',
       gapNote: '服务时减去重算时。超过 0.1 的样本会被拒绝。',
       stepsEmpty: '训练进行时，各步会出现在这里。',
+      ...trainingCharts,
       reply: '回复',
       value: '奖励',
       rolling: '十条平均',
@@ -426,6 +428,7 @@ export const zh: Messages = {
     quietSeconds: '训练前的安静秒数',
     practice: '空闲时练习',
     practiceHelp: '带着笔记回答你以前的请求，并从符合的尝试中学习。',
+    ...advanced,
     replies: '回复',
     systemPrompt: '系统提示词',
     systemPromptHelp: '放在每个对话之前。留空则没有。',
