@@ -66,6 +66,8 @@ const shapeOf = (size: AttentionSize, places: ArrayLike<number>): AttentionShape
   scale: size.scale ?? 1 / Math.sqrt(size.D),
 })
 
+const parametersOf = ({ D, H, K, scale = 1 / Math.sqrt(D) }: AttentionSize) => ({ H, K, scale })
+
 function givenOf(size: AttentionSize) {
   const { D, H, K, T } = size
   const shapes = { qkv: [D, H + 2 * K, T] }
@@ -79,6 +81,7 @@ function forwardCase(size: AttentionSize): KernelCase {
   return {
     operator: 'attention',
     name: describe(size),
+    parameters: parametersOf(size),
     inputs: { ...shapes, places: [2, T] },
     result: [D * H, T],
     beside: { sums: [H, T] },
@@ -108,6 +111,7 @@ function backwardCase(size: AttentionSize): KernelCase {
   return {
     operator: 'attention_back',
     name: describe(size),
+    parameters: parametersOf(size),
     inputs: { ...shapes, places: [2, T], ...more },
     result: [D, 3 * H, T],
     scratch: scratchOf(size),
@@ -144,6 +148,7 @@ const sizes: readonly AttentionSize[] = [
   { D: 16, H: 4, K: 2, T: 333, kind: 'shared prefix' },
   { D: 64, H: 2, K: 1, T: 150, kind: 'shared prefix' },
   { D: 20, H: 2, K: 1, T: 90, kind: 'window' },
+  { D: 8, H: 4, K: 2, T: 29, kind: 'prefix and window' },
   // Blocks of keys that no query of a block sees.
   { D: 16, H: 1, K: 1, T: 650, kind: 'window' },
   { D: 16, H: 1, K: 1, T: 650, kind: 'prefix and window' },

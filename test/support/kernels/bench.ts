@@ -39,6 +39,8 @@ export interface Rounding {
 export interface KernelCase {
   readonly operator: OperatorName
   readonly name: string
+  /** What the definition takes beside tensors; read by make_op_reference.py. */
+  readonly parameters?: Readonly<Record<string, number | string | boolean>>
   /** Shapes of plain inputs, fastest axis first; those in `strided` lie in wider rows. */
   readonly inputs: Shapes
   readonly strided?: readonly string[]

@@ -63,6 +63,7 @@ function statsCase(size: HeadSize): KernelCase {
   return {
     operator: 'head_stats',
     name: label(size),
+    parameters: { temperature, topK },
     inputs: { hidden: [C, R], ...(M > 0 ? { ids: ids.shape } : {}) },
     matrices: { w: [C, V] },
     result: [2 + 2 * topK, R, ops.headSlices],
@@ -160,6 +161,7 @@ function backCase(size: HeadSize): KernelCase {
   return {
     operator: 'head_back',
     name: label(size),
+    parameters: { temperature },
     inputs,
     matrices: { w: [C, V], wᵀ: [V, C] },
     result: [C, R, ops.headSlices],
@@ -213,6 +215,7 @@ function klCase(size: HeadSize & { readonly valuesOnly?: boolean }): KernelCase 
   return {
     operator: 'head_kl',
     name: label(size),
+    parameters: { temperature, valuesOnly },
     inputs: { base: [C, R], hidden: [C, R], factors: [3, R] },
     matrices: { w: [C, V], ...(valuesOnly ? {} : { wᵀ: [V, C] }) },
     result: [valuesOnly ? 1 : C, R, ops.headSlices],

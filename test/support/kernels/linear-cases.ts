@@ -102,6 +102,7 @@ function transposedCase({ n, k, T }: ProductSize): KernelCase {
   return {
     operator: 'product',
     name,
+    parameters: { transposed: true },
     inputs,
     matrices,
     result: [k, T],

@@ -1,7 +1,7 @@
 // The yardstick itself: every plain backward function against central differences of its forward function.
 import { describe, expect, it } from 'vitest'
 import { uniformOf } from '../numerics.ts'
-import { at, gated, gatedBack, norm, normBack, type Numbers } from './plain.ts'
+import { at, gated, gatedBack, multiply, norm, normBack, outer, type Numbers } from './plain.ts'
 import {
   attention,
   attentionBack,
@@ -38,6 +38,22 @@ function expectGradient(
 const epsilon = 1e-3
 
 describe('plain vector–Jacobian products agree with central differences', () => {
+  it('products: of the input by the turned matrix, of the matrix by outer products', () => {
+    const [n, k, T] = [5, 4, 3]
+    const [w, x] = [uniformOf('w', n * k), uniformOf('x', k * T)]
+    const turned = w.map((_, i) => at(w, (i % n) * k + Math.floor(i / n)))
+    expectGradient(
+      x,
+      (moved) => multiply(w, moved, { n, k, T }),
+      (dy) => multiply(turned, dy, { n: k, k: n, T }),
+    )
+    expectGradient(
+      w,
+      (moved) => multiply(moved, x, { n, k, T }),
+      (dy) => outer(x, dy, { m: k, n, T }),
+    )
+  })
+
   it('norm', () => {
     const [x, weight] = [uniformOf('x', 35), uniformOf('w', 7)]
     expectGradient(

@@ -10,7 +10,7 @@ import {
   type Slot,
   type Tensor,
 } from '../../../app/main/engine/ffi/index.ts'
-import { contiguousStrides, makeTensor } from '../../../app/main/engine/ffi/tensor.ts'
+import { addressOf, contiguousStrides, makeTensor } from '../../../app/main/engine/ffi/tensor.ts'
 import type { Pointer } from '../../../app/main/engine/ffi/pointer.ts'
 import type { KernelCase, Results, Values } from './bench.ts'
 import { needed } from './needed.ts'
@@ -21,6 +21,8 @@ const kinds = { input: 1, matrix: 2, turned: 3, scratch: 4, result: 5, alias: 6 
 const fakeKernels = {
   speedup: 1,
   headRows: Infinity,
+  // The driver plans the scratch itself, by the case's sizes.
+  scratchBytes: () => 0,
   operators: Object.fromEntries(operatorNames.map((name, index) => [name, index])),
 } as unknown as Kernels
 
@@ -74,7 +76,10 @@ class Recorder {
     }
     return {
       context: null,
-      runtime: { functions: { ggml_custom_4d: custom } },
+      runtime: {
+        functions: { ggml_custom_4d: custom },
+        read: (tensor: Tensor) => this.tensors[Number(addressOf(tensor)) - 1]?.data,
+      },
       leaf: (slot: Slot) => this.tensorOf(slot.offset),
       append: (tensor: Tensor) => tensor,
     } as unknown as Graph

@@ -26,6 +26,7 @@ function normCase(operator: 'norm' | 'norm_back', size: NormSize): KernelCase {
   return {
     operator,
     name,
+    parameters: { epsilon },
     inputs,
     strided,
     result: shape,
@@ -100,6 +101,7 @@ function rotateCase(size: RotateSize): KernelCase {
   return {
     operator: 'rotate',
     name,
+    parameters: { H, K, style, hasNorms, inverse, epsilon },
     inputs,
     result: shape,
     ...(inPlace === undefined ? {} : { inPlace }),
@@ -161,6 +163,7 @@ function gatedCase(operator: 'gated' | 'gated_back', size: GatedSize): KernelCas
   return {
     operator,
     name,
+    parameters: { activation },
     inputs,
     strided: T > 1 ? Object.keys(inputs) : [],
     result: operator === 'gated' ? [F, T] : [2 * F, T],

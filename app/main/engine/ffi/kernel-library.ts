@@ -13,6 +13,14 @@ export interface Panels {
   readonly columns: number
 }
 
+/** The largest sizes that calls with one scratch may have. */
+export interface ScratchSize {
+  readonly tokens: number
+  readonly headSize: number
+  /** Of the hidden states that the head takes. */
+  readonly width: number
+}
+
 export const operatorNames = [
   'product',
   'outer',
@@ -94,12 +102,13 @@ export class Kernels {
   }
 
   /** Plans the working memory of every thread, [bytes / 4, threads], for sequences and models of these sizes. */
-  planScratch(
-    arena: Arena,
-    size: { readonly tokens: number; readonly headSize: number; readonly width: number },
-  ): Slot {
-    const bytes = this.#functions.scratchBytes(size.tokens, size.headSize, size.width)
-    return arena.plan([Number(bytes) / 4, workers])
+  planScratch(arena: Arena, size: ScratchSize): Slot {
+    return arena.plan([this.scratchBytes(size) / 4, workers])
+  }
+
+  /** Working memory of one thread; grows with each of the sizes. */
+  scratchBytes({ tokens, headSize, width }: ScratchSize): number {
+    return Number(this.#functions.scratchBytes(tokens, headSize, width))
   }
 
   /** Packs rows from `first` on; the last rows must be packed too before the matrix is used. */

@@ -1,8 +1,18 @@
-// Our own operators as graph nodes; they run on ggml's threads like its own. What is checked here is what the C
-// sources take for granted. Letters: T tokens, D head size, H heads, K key–value heads, C width, V vocabulary, R
+// Our own operators as graph nodes; they run on ggml's threads like its own. What the C sources take for granted is
+// checked first, by kernel-checks.ts. Letters: T tokens, D head size, H heads, K key–value heads, C width, V vocabulary, R
 // positions of the head, M ids per position.
 import { GGML_TYPE_F32 } from './ggml.gen.ts'
 import type { Graph } from './graph.ts'
+import {
+  ensure,
+  ensurePacked,
+  ensurePart,
+  ensurePlaces,
+  ensureScratch,
+  ensureShape,
+  ensureTurned,
+  isMatrix,
+} from './kernel-checks.ts'
 import type { Kernels, OperatorName, Panels } from './kernel-library.ts'
 import type { Pointer } from './pointer.ts'
 import type { Slot } from './runtime.ts'
@@ -34,6 +44,9 @@ export interface PackedFactor {
   readonly x: Tensor
 }
 
+/** Products need the same for all sizes. */
+const anySize = { tokens: 1, headSize: 1, width: 1 } as const
+
 const productFlags = { second: 1, residual: 2, bias: 4 } as const
 
 /** panels [n, k] · x [k, T] (+ second panels [n, p] · x [p, T]) (+ residual [n, T] or bias [n]) → [n, T]. */
@@ -56,6 +69,7 @@ export function packedProduct(
   }
   ensure(second === null || second.panels.columns <= 768, 'packedProduct', main.x)
   ensure(residual === null || bias === null, 'packedProduct', main.x)
+  ensureScratch(call, anySize, 'packedProduct')
   if (residual !== null) ensureShape(residual, [rows, T], 'packedProduct')
   if (bias !== null) ensureShape(bias, [rows], 'packedProduct')
   const columns = parts.reduce((sum, { panels }) => sum + panels.columns, 0)
@@ -78,6 +92,7 @@ export function packedProduct(
 /** a [m, T], b [n, T] → [m, n], the sum over T of outer products; faster where n is the smaller one. */
 export function packedOuter(g: Graph, call: KernelCall, [a, b]: readonly [Tensor, Tensor]): Tensor {
   ensure(isMatrix(a) && isMatrix(b) && a.shape[1] === b.shape[1], 'packedOuter', a, b)
+  ensureScratch(call, anySize, 'packedOuter')
   const shape = shapeOf(a.shape[0], b.shape[0])
   const cost = (elementCount(shape) * a.shape[1]) / Math.max(1, call.kernels.speedup / 2)
   return custom(g, call, { name: 'outer', shape, sources: [g.leaf(call.scratch), a, b], cost })
@@ -94,6 +109,7 @@ export interface NormParams {
 export function kernelNorm(g: Graph, call: KernelCall, at: NormParams & { x: Tensor }): Tensor {
   const { x, weight, epsilon, residual = null } = at
   ensureShape(weight, [x.shape[0]], 'kernelNorm')
+  if (residual !== null) ensureShape(residual, x.shape, 'kernelNorm')
   return elementwise(g, call, {
     name: 'norm',
     shape: x.shape,
@@ -111,6 +127,7 @@ export function kernelNormBack(
 ): Tensor {
   const { dy, x, weight, epsilon, residual = null } = at
   ensureShape(weight, [x.shape[0]], 'kernelNormBack')
+  if (residual !== null) ensureShape(residual, x.shape, 'kernelNormBack')
   ensureShape(dy, x.shape, 'kernelNormBack')
   return elementwise(g, call, {
     name: 'norm_back',
@@ -141,6 +158,7 @@ export function rotateHeads(
 ): Tensor {
   const { x, table, headNorms = null } = at
   const norms = headNorms === null ? [] : [headNorms.q, headNorms.k]
+  for (const weight of norms) ensureShape(weight, [x.shape[0]], 'rotateHeads')
   checkHeads(at, x.shape[1] - at.heads - 2 * at.keyValueHeads)
   ensureShape(table, [x.shape[0], x.shape[2]], 'rotateHeads')
   return elementwise(g, call, {
@@ -168,9 +186,12 @@ export function rotateHeadsBack(
   const norms = headNorms === null ? [] : [headNorms.q, headNorms.k]
   const taken = headNorms === null || input === null ? [] : [input]
   ensure(norms.length === 2 * taken.length, 'rotateHeadsBack', grad)
+  for (const weight of norms) ensureShape(weight, [D], 'rotateHeadsBack')
+  const whole = [D, at.heads + 2 * at.keyValueHeads, T]
+  for (const tensor of taken) ensureShape(tensor, whole, 'rotateHeadsBack')
   return elementwise(g, call, {
     name: 'rotate',
-    shape: shapeOf(D, at.heads + 2 * at.keyValueHeads, T),
+    shape: shapeOf(...whole),
     sources: [grad, table, ...norms, ...taken],
     value: headNorms?.epsilon ?? 0,
     bits: rotateBits(at, 1),
@@ -211,6 +232,7 @@ export function gatedBack(
   at: { readonly x: Tensor; readonly dy: Tensor; readonly activation: 'silu' | 'gelu' },
 ): Tensor {
   const { x, dy, activation } = at
+  ensure(isMatrix(x), 'gatedBack', x)
   ensureShape(dy, [x.shape[0] / 2, x.shape[1]], 'gatedBack')
   return elementwise(g, call, {
     name: 'gated_back',
@@ -223,7 +245,10 @@ export function gatedBack(
 export interface AttentionCall {
   /** [D, H + 2K, T], rotated. */
   readonly qkv: Tensor
-  /** i32 [2, T]: a token sees the keys before the second number and those from the first on to itself. */
+  /**
+   * i32 [2, T]: a token sees the keys before the second number and those from the first on to itself. Written before
+   * the node is made.
+   */
   readonly places: Tensor
   /** The logarithm of each query's sum, [H, T]; written forward, read backward. */
   readonly sums: Tensor
@@ -237,7 +262,8 @@ export interface AttentionCall {
 /** → [D · H, T]; only the part's heads are written. */
 export function kernelAttention(g: Graph, call: KernelCall, at: AttentionCall): Tensor {
   const [D, , T] = at.qkv.shape
-  checkAttention(at)
+  checkAttention(g, call, at)
+  ensurePart(at.part, at.keyValueHeads, 'kernelAttention')
   const work = (at.heads * at.part[1]) / at.keyValueHeads
   return custom(g, call, {
     name: 'attention',
@@ -256,7 +282,8 @@ export function kernelAttentionBack(
   at: AttentionCall & { readonly attended: Tensor; readonly grad: Tensor },
 ): Tensor {
   const [D, , T] = at.qkv.shape
-  checkAttention(at)
+  checkAttention(g, call, at)
+  ensurePart(at.part, at.heads, 'kernelAttentionBack')
   ensureShape(at.attended, [D * at.heads, T], 'kernelAttentionBack')
   ensureShape(at.grad, [D * at.heads, T], 'kernelAttentionBack')
   return custom(g, call, {
@@ -269,12 +296,16 @@ export function kernelAttentionBack(
   })
 }
 
-function checkAttention(at: AttentionCall): void {
+function checkAttention(g: Graph, call: KernelCall, at: AttentionCall): void {
   const { qkv, places, sums, heads, keyValueHeads } = at
   const fits = qkv.shape[1] === heads + 2 * keyValueHeads && heads % keyValueHeads === 0
   ensure(fits && heads < 256 && places.type === 'i32', 'kernelAttention', qkv, places)
-  ensureShape(places, [2, qkv.shape[2]], 'kernelAttention')
-  ensureShape(sums, [heads, qkv.shape[2]], 'kernelAttention')
+  const [headSize, , tokens] = qkv.shape
+  ensure(qkv.strides[0] === elementBytes, 'kernelAttention', qkv)
+  ensurePacked(places, [2, tokens], 'kernelAttention')
+  ensurePacked(sums, [heads, tokens], 'kernelAttention')
+  ensureScratch(call, { ...anySize, tokens, headSize }, 'kernelAttention')
+  ensurePlaces(g, places, 'kernelAttention')
 }
 
 function attentionBits({ heads, keyValueHeads, part }: AttentionCall): number {
@@ -305,7 +336,11 @@ export function headStats(
   const { panels, hidden, gather } = at
   const R = hidden.shape[1]
   checkHead(call, at)
-  if (gather !== null) ensureShape(gather.logits, [gather.ids.shape[0], R], 'headStats')
+  if (gather !== null) {
+    ensurePacked(gather.ids, [gather.ids.shape[0], R], 'headStats')
+    ensurePacked(gather.logits, gather.ids.shape, 'headStats')
+    ensure(gather.ids.type === 'i32', 'headStats', gather.ids)
+  }
   return custom(g, call, {
     name: 'head_stats',
     shape: shapeOf(2 + 2 * at.topK, R, headSlices),
@@ -339,9 +374,11 @@ export function headBack(
   const { panels, turned, hidden, factors, ids, gradients } = at
   const R = hidden.shape[1]
   checkHead(call, at)
-  ensureShape(factors, [2, R], 'headBack')
-  ensureShape(gradients, ids.shape, 'headBack')
-  ensure(ids.type === 'i32' && ids.shape[1] === R, 'headBack', ids)
+  ensureTurned(panels, turned, 'headBack')
+  ensurePacked(factors, [2, R], 'headBack')
+  ensurePacked(ids, [ids.shape[0], R], 'headBack')
+  ensurePacked(gradients, ids.shape, 'headBack')
+  ensure(ids.type === 'i32', 'headBack', ids)
   return custom(g, call, {
     name: 'head_back',
     shape: shapeOf(panels.columns, R, headSlices),
@@ -375,8 +412,9 @@ export function headKlParts(
   const { panels, turned, hidden, baseHidden, factors, parts } = at
   const R = hidden.shape[1]
   checkHead(call, at)
+  if (turned !== null) ensureTurned(panels, turned, 'headKlParts')
   ensureShape(baseHidden, hidden.shape, 'headKlParts')
-  ensureShape(factors, [3, R], 'headKlParts')
+  ensurePacked(factors, [3, R], 'headKlParts')
   ensureShape(parts, [R, headSlices], 'headKlParts')
   const products = turned === null ? 2 : 3
   return custom(g, call, {
@@ -397,10 +435,11 @@ export function headKlParts(
   })
 }
 
-function checkHead({ kernels }: KernelCall, { panels, hidden, temperature }: HeadInputs): void {
+function checkHead(call: KernelCall, { panels, hidden, temperature }: HeadInputs): void {
   const [C, R] = hidden.shape
-  const fits = C === panels.columns && R <= kernels.headRows && panels.rows < 2 ** 24
+  const fits = C === panels.columns && R <= call.kernels.headRows && panels.rows < 2 ** 24
   ensure(fits && isMatrix(hidden) && temperature > 0, 'the head', hidden)
+  ensureScratch(call, { ...anySize, width: C }, 'the head')
 }
 
 /** [n, R, slices] → the sum over slices, [n, R]. */
@@ -408,21 +447,6 @@ export function sumSlices(g: Graph, call: KernelCall, x: Tensor): Tensor {
   const shape = shapeOf(x.shape[0], x.shape[1])
   const cost = elementCount(x.shape) * elementCost
   return custom(g, call, { name: 'sum_slices', shape, sources: [x], cost })
-}
-
-function ensure(condition: boolean, op: string, ...tensors: readonly Tensor[]): void {
-  if (condition) return
-  const shapes = tensors.map((tensor) => `[${tensor.shape.join(', ')}]`).join(' and ')
-  throw new Error(`${op} cannot take ${shapes}`)
-}
-
-function ensureShape(x: Tensor, sizes: readonly number[], op: string): void {
-  ensure(String(shapeOf(...sizes)) === String(x.shape) && x.strides[0] === elementBytes, op, x)
-}
-
-/** Rows of packed numbers. */
-function isMatrix(x: Tensor): boolean {
-  return x.strides[0] === elementBytes && x.shape[2] * x.shape[3] === 1
 }
 
 interface CustomCall {

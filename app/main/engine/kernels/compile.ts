@@ -35,18 +35,18 @@ export const variantsOf: Readonly<Record<string, readonly Variant[]>> = {
 }
 
 /** Beside app/ in the sources and beside out/ in a build, where it is kept out of the archive. */
-const sourceDir = path
+export const sourceDir = path
   .join(import.meta.dirname, '../../../../native')
   .replace(/\.asar(?=[\\/])/, '.asar.unpacked')
 
 /** Code for Windows is always position-independent, and compilers there refuse the flag. */
-const commonFlags = [
+export const commonFlags = [
   ...['-O3', '-shared', '-fvisibility=hidden', '-std=gnu11'],
   ...(process.platform === 'win32' ? [] : ['-fPIC']),
 ]
 
 /** Exponentials and square roots; elsewhere they are part of the C library. */
-const libraries = process.platform === 'win32' ? [] : ['-lm']
+export const libraries = process.platform === 'win32' ? [] : ['-lm']
 
 /** A compiler that hangs must not keep the engine from starting. */
 const compileTimeoutMs = 60_000
