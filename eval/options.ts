@@ -81,6 +81,8 @@ interface TableFlags extends CommonFlags {
 /** Finished parts of the table; `.cache` is not part of the sources. */
 const tableResults = '.cache/eval/table.jsonl'
 const quickBudgetSeconds = 19 * 60
+/** A night; what is left then is for the next start. */
+const tableBudgetSeconds = 8 * 3600
 
 /** Reads the command line; exits with a message of its own on `--help` and on wrong flags. */
 export function readOptions(argv: readonly string[]): EvalOptions {
@@ -143,7 +145,11 @@ function withCommonFlags(command: Command, defaultPersona: string): Command {
     .option('--user-model <where>', 'an OpenAI-compatible address or a GGUF that words complaints')
     .option('--model <file>', 'GGUF of the base model (default: the one npm start fetched)')
     .option('--results <file>', 'finished parts are kept here and not run again')
-    .option('--budget-minutes <n>', 'start no part that would end later than this', positive)
+    .option(
+      '--budget-minutes <n>',
+      'start no part that would end later (table: 480; quick: 19)',
+      positive,
+    )
     .option('--parallel <n>', 'run n parts at a time, each bound to a core (Linux)', positive)
     .option('--json <file>', 'write the result as JSON')
     .option('--keep <dir>', 'keep the data folders of the runs here')
@@ -198,7 +204,7 @@ function tableOptions(flags: TableFlags): EvalOptions {
     ...{ modelPath, numbers, jobs },
     writeDocs: flags.writeDocs === true,
     resultsPath: flags.results ?? tableResults,
-    budgetSeconds: budgetOf(flags),
+    budgetSeconds: budgetOf(flags) ?? tableBudgetSeconds,
   }
 }
 
