@@ -4,6 +4,7 @@ import { openPolicy } from '../app/main/policy/index.ts'
 import type { Policy } from '../app/main/policy/types.ts'
 import { AppError, toAppError } from '../app/shared/errors.ts'
 import { defaultModelPath } from '../test/support/model.ts'
+import { withHint } from './measure.ts'
 import { findPersona } from './personas/index.ts'
 import type { Check } from './personas/persona.ts'
 import { shareText } from './report.ts'
@@ -14,6 +15,7 @@ interface Flags {
   seed: string
   hint?: string
   model?: string
+  show?: true
 }
 
 const maxTokens = 512
@@ -32,17 +34,13 @@ async function firstReply(policy: Policy, text: string, seed: number) {
   })
 }
 
-/** The hint line as the app appends it to the last message. */
-function withHint(request: string, hint: string): string {
-  return `${request}\n\n[user's hint / instruction]\n${hint}`
-}
-
 async function main(): Promise<void> {
   const flags = new Command('base-rates')
     .option('--persona <name>', 'whose wish', 'brief')
     .option('--count <n>', 'how many first replies', '50')
     .option('--seed <n>', 'order of the requests', '1')
     .option('--hint <text>', 'measure with this hint only')
+    .option('--show', 'print every reply')
     .option('--model <file>', 'GGUF to measure (default: the one npm start fetched)')
     .parse()
     .opts<Flags>()
@@ -56,7 +54,9 @@ async function main(): Promise<void> {
     for (const [index, request] of requests.entries()) {
       const text = told ? withHint(request, flags.hint ?? persona.hint) : request
       const { text: reply } = await firstReply(policy, text, Number(flags.seed) * 1000 + index)
-      checks.push(persona.check(reply))
+      const check = persona.check(reply)
+      checks.push(check)
+      if (flags.show === true) console.log(`--- ${request}\n${reply}\n=== ${check.detail}`)
     }
     const satisfied = checks.filter((check) => check.satisfied).length
     console.log(

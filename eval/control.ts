@@ -8,8 +8,6 @@ import type { EngineModel } from '../app/main/engine/types.ts'
 import { openPolicy } from '../app/main/policy/index.ts'
 import { mean } from './statistics.ts'
 
-export type NeutralReplies = readonly string[]
-
 const exchangesSchema = z.array(
   z.object({ prompt: z.string(), reply: z.string(), ended: z.boolean() }),
 )
@@ -22,10 +20,17 @@ export function neutralExchanges(set: 'anchor' | 'gate' | 'control'): NeutralExc
 
 const allControl = neutralExchanges('control')
 
-/** Asked through the app before and after, for length and repetition: every fifth of the set. */
-export const controlPrompts: readonly string[] = allControl
-  .filter((_, index) => index % 5 === 0)
-  .map(({ prompt }) => prompt)
+/** So many prompts of the control set, spread over it. */
+export function controlPrompts(count: number): string[] {
+  return spread(allControl, count).map(({ prompt }) => prompt)
+}
+
+function spread<Item>(items: readonly Item[], count: number): Item[] {
+  const taken = Math.min(count, items.length)
+  return Array.from({ length: taken }, (_, index) => {
+    return items[Math.floor((index * items.length) / taken)] as Item
+  })
+}
 
 export interface NeutralKlOptions {
   readonly modelPath: string
@@ -70,13 +75,9 @@ async function tokenise({ modelPath, exchanges }: NeutralKlOptions): Promise<Seq
   await using policy = await openPolicy({ modelPath, device: 'cpu', threads: 1, contextSize: 1024 })
   const endId = policy.info().endIds[0]
   if (endId === undefined) throw new RangeError('the model names no token that ends a reply')
-  const step = Math.max(1, Math.floor(allControl.length / exchanges))
-  return allControl
-    .filter((_, index) => index % step === 0)
-    .slice(0, exchanges)
-    .map(({ prompt, reply, ended }) => {
-      const { ids } = policy.render([{ role: 'user', text: prompt }], { reserve: 1 })
-      const response = [...policy.idsOf(reply), ...(ended ? [endId] : [])]
-      return { tokens: Int32Array.from([...ids, ...response]), responseStart: ids.length }
-    })
+  return spread(allControl, exchanges).map(({ prompt, reply, ended }) => {
+    const { ids } = policy.render([{ role: 'user', text: prompt }], { reserve: 1 })
+    const response = [...policy.idsOf(reply), ...(ended ? [endId] : [])]
+    return { tokens: Int32Array.from([...ids, ...response]), responseStart: ids.length }
+  })
 }

@@ -9,6 +9,8 @@ export interface HostOptions {
   readonly dataDir: string
   /** First seed of the replies; random where absent. */
   readonly seed?: number
+  /** Binds the host to one core, where the system has a `taskset`; null or absent = it may use all. */
+  readonly core?: number | null
   /** Stops the host; whatever talks to it then fails and cleans up. */
   readonly signal: AbortSignal
 }
@@ -30,11 +32,14 @@ export async function startHost({
   dataDir,
   signal,
   seed,
+  core = null,
 }: HostOptions): Promise<RunningHost> {
   signal.throwIfAborted()
   const parameters = ['--data-dir', dataDir, '--port', '0', '--model', modelPath, '--no-open']
   if (seed !== undefined) parameters.push('--seed', String(seed))
-  const child = spawn(process.execPath, ['app/main/host.ts', ...parameters], {
+  const program = [process.execPath, 'app/main/host.ts', ...parameters]
+  const [command = '', ...rest] = core === null ? program : boundTo(core, program)
+  const child = spawn(command, rest, {
     cwd: root,
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, UV_THREADPOOL_SIZE: process.env['UV_THREADPOOL_SIZE'] ?? '12' },
@@ -55,6 +60,11 @@ export async function startHost({
     await dispose()
     throw error
   }
+}
+
+/** A process that is bound to one core counts one, and so computes with one thread. */
+function boundTo(core: number, program: readonly string[]): string[] {
+  return ['taskset', '--cpu-list', String(core), ...program]
 }
 
 function readyUrl(child: ChildProcess): Promise<string> {

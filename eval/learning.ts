@@ -1,16 +1,18 @@
 // The clock between sessions: judging runs out, hints are approved, a training runs to its end.
-import type { ChatView, RunSummary } from '../app/shared/contract/app.ts'
+import type { ChatView, RunSummary, TurnSummary } from '../app/shared/contract/app.ts'
 import type { AppClient } from './client.ts'
 import type { Watch } from './watch.ts'
 
 const judgeMs = 180_000
-const runMs = 600_000
+const runMs = 3_600_000
 
 export interface Settled {
   /** Rewards of the session's turns in order, for the log: `-1 +1 ?`. */
   readonly rewards: string
   readonly hints: number
   readonly judgeErrors: readonly string[]
+  /** The turns that were reacted to, in order. */
+  readonly turns: readonly TurnSummary[]
 }
 
 /** Waits until every reply that was reacted to is judged, then approves the hints still proposed. */
@@ -28,6 +30,7 @@ export async function settle(client: AppClient, watch: Watch, chatId: string): P
     rewards: turns.map(({ reward }) => rewardSign(reward)).join(' '),
     hints: hints.length,
     judgeErrors: turns.map((turn) => turn.judgeError).filter((error) => error !== null),
+    turns,
   }
 }
 
@@ -66,4 +69,17 @@ export async function train(client: AppClient, watch: Watch): Promise<Training> 
   const run = (await client.learning.runs()).find(({ id }) => !earlier.has(id))
   if (run === undefined) return { kind: 'none', reason: status.sentence }
   return { kind: 'run', run, seconds: (Date.now() - start) / 1000 }
+}
+
+/** Has the approved notes practised where the app finds any to practise; returns the seconds it took. */
+export async function practise(client: AppClient, watch: Watch): Promise<number> {
+  const { practiceBlocked } = await client.learning.status()
+  if (practiceBlocked !== null) return 0
+  const start = Date.now()
+  await client.learning.practiceNow()
+  await watch.until('practice', runMs, async () => {
+    const now = await client.learning.status()
+    return working.includes(now.phase) ? null : now
+  })
+  return (Date.now() - start) / 1000
 }

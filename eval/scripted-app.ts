@@ -111,6 +111,7 @@ function scriptedRouter(script: Script, log: string[]) {
         return {}
       }),
     },
+    feedback: { votes: os.feedback.votes.handler(() => []) },
     hints: {
       approve: os.hints.approve.handler(({ input: { hintId } }) => {
         log.push(`approve ${hintId}`)

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import {
+  isTrainingDue,
   outcomeString,
   repetition,
   sessionsToTarget,
@@ -51,6 +52,14 @@ describe('sessions to target', () => {
     expect(outcomeString(outcomes('0000111'), 2)).toBe('00 00 11 1')
     expect(outcomeString([], 2)).toBe('')
   })
+})
+
+test('trainings are dense at first and half as frequent later', () => {
+  const due = (every: number) =>
+    Array.from({ length: 24 }, (_, index) => index + 1).filter((it) => isTrainingDue(it, every))
+  expect(due(2)).toEqual([2, 4, 6, 8, 10, 14, 18, 22])
+  expect(due(1).slice(0, 8)).toEqual([1, 2, 3, 4, 5, 7, 9, 11])
+  expect(isTrainingDue(0, 2)).toBe(false)
 })
 
 describe('repetition', () => {

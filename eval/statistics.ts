@@ -11,11 +11,21 @@ export function sessionsToTarget(outcomes: readonly boolean[], cap: number): num
   return thirdInARow(outcomes.slice(0, cap)) ?? cap
 }
 
+/** So many trainings come at the full rate; after them the gaps are twice as long, which saves hours. */
+const denseTrainings = 5
+
+/** Whether a training follows the round (1-based): every `trainEvery` rounds, later every second such time. */
+export function isTrainingDue(round: number, trainEvery: number): boolean {
+  if (round <= 0 || round % trainEvery !== 0) return false
+  const turn = round / trainEvery
+  return turn <= denseTrainings || (turn - denseTrainings) % 2 === 0
+}
+
 /** `00 00 11 11`: one digit a session, a gap after each training. */
 export function outcomeString(outcomes: readonly boolean[], trainEvery: number): string {
   return outcomes
     .map((outcome, index) => {
-      const gap = index > 0 && index % trainEvery === 0 ? ' ' : ''
+      const gap = isTrainingDue(index, trainEvery) ? ' ' : ''
       return `${gap}${outcome ? '1' : '0'}`
     })
     .join('')

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import type { Hint } from '../app/shared/domain/hint.ts'
 import { connect } from './client.ts'
 import { settle } from './learning.ts'
@@ -12,7 +12,7 @@ import { openWatch } from './watch.ts'
 const long = Array.from({ length: 60 }, () => 'word').join(' ')
 const short = 'It is water that passes through a thin skin.'
 
-type Change = Partial<Pick<UserOptions, 'wrongSignals' | 'readsLastReply'>>
+type Change = Partial<Pick<UserOptions, 'wrongSignals' | 'readsLastReply' | 'speaker'>>
 
 async function visit(script: Script, change: Change = {}) {
   const stack = new AsyncDisposableStack()
@@ -44,7 +44,12 @@ test('a wrong reply is corrected with the wish and the second try is thanked for
   expect(complaintLines(brief, 'open')).toContain(complaint)
   expect(thanks).toMatch(/thank|perfect|great|lovely|nice/i)
   expect(result).toMatchObject({ corrections: 1, satisfied: true, end: 'thanks' })
-  expect(result.firstReply).toEqual({ satisfied: false, detail: '60 words' })
+  expect(result.firstReply).toMatchObject({ satisfied: false, detail: '60 words' })
+  expect(result).toMatchObject({
+    request: 'Explain osmosis.',
+    lastReply: short,
+    reactions: [-1, 1],
+  })
 })
 
 test('a user who was never satisfied gives up after two corrections without a thanks', async () => {
@@ -52,6 +57,26 @@ test('a user who was never satisfied gives up after two corrections without a th
   const result = await playSession(place.user, 'Explain osmosis.')
   expect(said(place.app.log)).toHaveLength(3)
   expect(result).toMatchObject({ corrections: 2, satisfied: false, end: 'gave-up' })
+  expect(result.reactions).toEqual([-1, -1, null])
+})
+
+test('a user whose words come from elsewhere is asked with what was said', async () => {
+  const speaker = vi.fn(async () => 'Too long for me, 40 words.')
+  await using place = await visit({ reply: (_, nth) => (nth === 1 ? long : short) }, { speaker })
+  await playSession(place.user, 'Explain osmosis.')
+  expect(said(place.app.log)[1]).toBe('Too long for me, 40 words.')
+  expect(speaker).toHaveBeenCalledExactlyOnceWith(
+    expect.objectContaining({ request: 'Explain osmosis.', reply: long }),
+  )
+})
+
+test('a user who had to correct is silent or elsewhere now and then, too', async () => {
+  await using place = await visit({ reply: (_, nth) => (nth === 1 ? long : short) })
+  const ends = new Set<string>()
+  for (let session = 0; session < 30; session++) {
+    ends.add((await playSession(place.user, 'Explain osmosis.')).end)
+  }
+  expect([...ends].sort()).toEqual(['other-topic', 'silence', 'thanks'])
 })
 
 test('a right first reply is never complained about', async () => {
@@ -128,6 +153,7 @@ test('hints that are still proposed are approved between sessions', async () => 
   })
   const { chatId } = await playSession(place.user, 'Explain osmosis.')
   const settled = await settle(place.user.connection.client, place.user.watch, chatId)
-  expect(settled).toEqual({ rewards: '-1 -1', hints: 2, judgeErrors: [] })
+  expect(settled).toMatchObject({ rewards: '-1 -1', hints: 2, judgeErrors: [] })
+  expect(settled.turns.map(({ id }) => id)).toEqual(['t1', 't2'])
   expect(place.app.log.filter((line) => line.startsWith('approve'))).toEqual(['approve a'])
 })

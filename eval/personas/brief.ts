@@ -1,5 +1,4 @@
-import { createRandom } from '../random.ts'
-import { countWords, phrase, type Persona } from './persona.ts'
+import { countWords, inOrder, phrasedWith, type Persona } from './persona.ts'
 import { terms } from './terms.ts'
 
 const maxWords = 40
@@ -26,10 +25,19 @@ export const brief: Persona = {
   name: 'brief',
   wish: `explain a term in at most ${maxWords} words`,
   hint: `Answer in at most ${maxWords} words.`,
-  requests: (seed) => phrase(createRandom(seed * 7919 + 1), terms, phrasings),
+  requests: (seed) => inOrder({ seed, number: 1 }, terms, phrasedWith(phrasings)),
   check(reply) {
     const words = countWords(reply)
-    return { satisfied: words >= minWords && words <= maxWords, detail: `${words} words` }
+    const score = words < minWords ? 0 : Math.min(1, maxWords / words)
+    return { satisfied: score === 1, score, detail: `${words} words` }
+  },
+  expresses(hint) {
+    if (/\b(?:40|forty) words\b/i.test(hint)) {
+      const asksForMore = /\bat least\b|\bmin(?:imum)?\b/i.test(hint)
+      const more = /\b(?:more|longer) than (?:40|forty)\b/i.test(hint)
+      return !asksForMore && (!more || /\b(?:no|not|never|nothing)\b|n't\b/i.test(hint))
+    }
+    return /\b(?:short(?:er|en)?|brief(?:er|ly)?|concise)\b/i.test(hint)
   },
   complaints: {
     open: [

@@ -1,4 +1,4 @@
-import { pick, shuffled, type Random } from '../random.ts'
+import { createRandom, pick, shuffled, type Random } from '../random.ts'
 
 /** Two thirds were open to whoever tuned rules and prompts of the app; one third was kept back. */
 export interface Templates {
@@ -11,8 +11,25 @@ export type Wording = 'open' | 'held-out' | 'all'
 
 export interface Check {
   readonly satisfied: boolean
+  /** How near the reply comes to the wish, 0–1; 1 exactly where it is satisfied. */
+  readonly score: number
   /** The fact in words, for logs: `87 words`. */
   readonly detail: string
+}
+
+/** A piece of homework on its way from the Student over the TA to the Teacher. */
+export interface Work {
+  readonly question: string
+  readonly solution: string
+  /** What the TA wrote under it; null until graded. */
+  readonly comments: string | null
+}
+
+/** One session as the next persona in the chain gets to see it. */
+export interface Exchange {
+  readonly request: string
+  /** The reply that the session ended with. */
+  readonly reply: string
 }
 
 /** A simulated user's wish. Its rule lives here and nowhere in the app. */
@@ -22,10 +39,16 @@ export interface Persona {
   readonly wish: string
   /** The wish as one plain hint, for measuring what the base does once told. */
   readonly hint: string
-  /** At least 200 distinct requests in an order that depends on the seed only. */
+  /** At least 200 distinct requests: the measured ones first, the same for every seed, then the sessions'. */
   requests(seed: number): string[]
   check(reply: string): Check
+  /** Whether a hint that the app drew from the user's words says what this user wants. */
+  expresses(hint: string): boolean
   readonly complaints: Templates
+  /** What a session leaves for the next persona of a joint run; `work` is what it was about. */
+  readonly passesOn?: (exchange: Exchange, work: Work | null) => Work | null
+  /** The request about what another persona's session has left; null where that is not enough. */
+  readonly takesUp?: (work: Work, random: Random) => string | null
 }
 
 export interface RequestPlan {
@@ -70,24 +93,41 @@ export function complaintLines(persona: Persona, wording: Wording): readonly str
   return wording === 'held-out' ? heldOut : [...open, ...heldOut]
 }
 
+/** So many requests of each persona are never asked in a session. */
+export const measuredRequests = 60
+
 /** Splits a persona's requests so that what is measured was never asked in a session. */
 export function planRequests(persona: Persona, seed: number, measured: number): RequestPlan {
   const requests = persona.requests(seed)
-  if (requests.length <= measured) {
+  if (measured > measuredRequests || requests.length <= measuredRequests) {
     throw new RangeError(
-      `${persona.name} has ${requests.length} requests, which leaves none for sessions after ${measured} measured ones`,
+      `${persona.name} keeps ${measuredRequests} of its ${requests.length} requests for measuring; ${measured} were asked for`,
     )
   }
-  return { measured: requests.slice(0, measured), sessions: requests.slice(measured) }
+  return { measured: requests.slice(0, measured), sessions: requests.slice(measuredRequests) }
 }
 
-/** Puts each item into one of the phrasings, in an order that depends on the random stream. */
-export function phrase(
-  random: Random,
-  items: readonly string[],
-  phrasings: readonly string[],
+/**
+ * Items as requests: the measured ones in an order that is always the same, the others in that of the seed.
+ * `number` tells personas apart, so that two with the same items do not measure the same ones.
+ */
+export function inOrder<Item>(
+  { seed, number }: { readonly seed: number; readonly number: number },
+  items: readonly Item[],
+  make: (random: Random, item: Item) => string,
 ): string[] {
-  return shuffled(random, items).map((item) => pick(random, phrasings).replace('{}', () => item))
+  const always = createRandom(number)
+  const pool = shuffled(always, items)
+  const ofSeed = createRandom(seed * 7919 + number)
+  return [
+    ...pool.slice(0, measuredRequests).map((item) => make(always, item)),
+    ...shuffled(ofSeed, pool.slice(measuredRequests)).map((item) => make(ofSeed, item)),
+  ]
+}
+
+/** A way to ask about items, picked from phrasings with a `{}`. */
+export function phrasedWith(phrasings: readonly string[]) {
+  return (random: Random, item: string): string => pick(random, phrasings).replace('{}', () => item)
 }
 
 /** Runs of letters and digits with inner apostrophes and hyphens; each Chinese character counts as one. */

@@ -1,6 +1,7 @@
-import { createRandom, pick, shuffled, type Random } from '../random.ts'
-import { countWords, type Persona } from './persona.ts'
+import { pick, type Random } from '../random.ts'
+import { countWords, inOrder, type Persona } from './persona.ts'
 import { loadProblems, type Problem } from './problems.ts'
+import { clipped, solutionOf } from './work.ts'
 
 /** Set once from 50 first replies of the default base model, before anything was trained. */
 const minWords = 75
@@ -18,11 +19,8 @@ const phrasings = [
   'Next homework to grade.',
 ]
 
-function homework(random: Random, problem: Problem): string {
-  // Half of the solutions end on a wrong number, as real homework does.
-  const slip = random() < 0.5 ? 0 : pick(random, [-10, -2, -1, 1, 2, 10])
-  const solution = `${problem.steps}\nThe answer is ${problem.answer + slip}.`
-  return `${pick(random, phrasings)}\n\nProblem: ${problem.question}\n\nStudent's solution: ${solution}`
+function homework(random: Random, about: Pick<Problem, 'question'> & { solution: string }): string {
+  return `${pick(random, phrasings)}\n\nProblem: ${about.question}\n\nStudent's solution: ${about.solution}`
 }
 
 /** Has homework graded; wants long and specific comments. */
@@ -30,13 +28,26 @@ export const ta: Persona = {
   name: 'ta',
   wish: `grade a homework with at least ${minWords} words of comments`,
   hint: `Write at least ${minWords} words of specific comments.`,
-  requests(seed) {
-    const random = createRandom(seed * 7919 + 2)
-    return shuffled(random, loadProblems()).map((problem) => homework(random, problem))
-  },
+  requests: (seed) =>
+    inOrder({ seed, number: 2 }, loadProblems(), (random, problem) =>
+      homework(random, {
+        question: problem.question,
+        solution: solutionOf(problem, random).text,
+      }),
+    ),
+  takesUp: ({ question, solution }, random) =>
+    homework(random, { question, solution: clipped(solution) }),
+  passesOn: ({ reply }, work) => (work === null ? null : { ...work, comments: reply }),
   check(reply) {
     const words = countWords(reply)
-    return { satisfied: words >= minWords, detail: `${words} words` }
+    const score = Math.min(1, words / minWords)
+    return { satisfied: score === 1, score, detail: `${words} words` }
+  },
+  expresses(hint) {
+    if (/\b(?:75|seventy-five) words\b/i.test(hint)) {
+      return !/\b(?:at most|(?:no|not) (?:more|longer) than|max(?:imum)?|within)\b/i.test(hint)
+    }
+    return /\b(?:long(?:er)?|(?:more )?detail(?:ed|s)?|specific|thorough)\b/i.test(hint)
   },
   complaints: {
     open: [
