@@ -24,6 +24,12 @@ export interface Language {
   readonly topic: CueMatcher
   /** A limit of length: a change request unless it comes with a new task. */
   readonly limit: CueMatcher
+  /** The user tells that the reply was of use, without praising it. */
+  readonly success: CueMatcher
+  /** The user doubts, does not understand or contradicts, without saying "wrong". */
+  readonly doubt: CueMatcher
+  /** Goes on from where the reply ended. */
+  readonly continues: CueMatcher
 }
 
 /** The words that matched, or null. */
@@ -67,6 +73,9 @@ function compileLanguage(table: typeof en | typeof zh): Language {
     approval: compileCues(table.approval, table.filler),
     topic: compileCues(table.topic, table.filler),
     limit: compileCues(table.limit, table.filler),
+    success: compileCues(table.success, table.filler),
+    doubt: compileCues(table.doubt, table.filler),
+    continues: compileCues(table.continues, table.filler),
   }
 }
 
@@ -80,4 +89,5 @@ export function firstCue(kind: CueKind, sentence: string): string | null {
   }
   return null
 }
-export type CueKind = 'correction' | 'change' | 'approval' | 'topic' | 'limit'
+export type CueKind =
+  'correction' | 'change' | 'approval' | 'topic' | 'limit' | 'success' | 'doubt' | 'continues'

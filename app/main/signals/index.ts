@@ -1,7 +1,7 @@
 export { buildNextState } from './next-state.ts'
 export type { ExplicitSignal, FollowingMessage, NextStateInput } from './next-state.ts'
 export { ruleVotes } from './rules.ts'
-export type { Rule, RuleVerdict } from './rules.ts'
+export type { Rule, RuleVerdict } from './rule.ts'
 export { contentWords } from './content-words.ts'
 export { maskForeign, normalise, similarity, typedSentences, withoutMiddle } from './text.ts'
 export type { Sentence } from './text.ts'

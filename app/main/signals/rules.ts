@@ -1,22 +1,12 @@
 // The rules of DESIGN 5.2: small pure functions over the next state. A rule returns null when it is not sure.
 // They see only what the user typed; quoted, fenced and pasted text cannot make them speak.
 import type { NextState } from '../../shared/contract/prm.ts'
-import type { NewVote, RewardValue } from '../../shared/domain/turn.ts'
+import type { NewVote } from '../../shared/domain/turn.ts'
 import { contentWords } from './content-words.ts'
 import { firstCue, languages } from './cues.ts'
+import { followRules } from './follow-ups.ts'
+import type { Rule, RuleVerdict } from './rule.ts'
 import { hasCjk, similarity, typedSentences, type Sentence } from './text.ts'
-
-export interface RuleVerdict {
-  readonly value: RewardValue
-  /** The words or the fact that made the rule speak. */
-  readonly cue: string
-}
-
-export interface Rule {
-  readonly name: string
-  readonly weight: number
-  readonly apply: (state: NextState) => RuleVerdict | null
-}
 
 const repeatSimilarity = 0.6
 /** From here on two texts are the same request even if a word was exchanged. */
@@ -157,6 +147,7 @@ function approvesReply(state: NextState): RuleVerdict | null {
     if (approval === null || approval.rest !== null) continue
     const withWish = sentences.some(
       ({ plain }) =>
+        firstCue('doubt', plain) !== null ||
         firstCue('correction', plain) !== null ||
         firstCue('change', plain) !== null ||
         languages.some(({ later }) => later.test(plain)),
@@ -256,8 +247,18 @@ export function ruleVotes(
   state: NextState,
   weights: Readonly<Record<string, number>> = {},
 ): NewVote[] {
+  const spoken = votesOf(rules, state, weights)
+  // How it goes on is weaker evidence: it counts only where no rule above knew the words.
+  return spoken.length > 0 ? spoken : votesOf(followRules, state, weights).slice(0, 1)
+}
+
+function votesOf(
+  among: readonly Rule[],
+  state: NextState,
+  weights: Readonly<Record<string, number>>,
+): NewVote[] {
   const votes: NewVote[] = []
-  for (const rule of rules) {
+  for (const rule of among) {
     const started = performance.now()
     const verdict = rule.apply(state)
     if (verdict === null) continue
