@@ -79,7 +79,7 @@ describe.runIf(opened.kind === 'native')('refused', () => {
     ['a prefix past the sequence', 7, [0, 9], 'token 7 sees the keys before 9'],
     ['no key at all', 2, [3, 0], 'token 2 sees the keys before 0 and those from 3 on'],
     ['keys before the first', 1, [-1, 0], 'token 1 sees the keys before 0 and those from -1 on'],
-  ])('a token that sees %s', (...[, token, pair, message]) => {
+  ])('a token that sees %s', (_, ...[token, pair, message]) => {
     const places = causal(8)
     places.splice(2 * token, 2, ...pair)
     expect(() => attend(8, places, [0, 1])).toThrow(message)
