@@ -15,7 +15,7 @@ export function Fact({ name, value, isCopied = false, isBad = false }: FactProps
       <dd
         className={`flex min-w-0 flex-1 items-start gap-2 break-words ${isBad ? 'text-bad' : ''}`}
       >
-        <span className="min-w-0 break-all">{value}</span>
+        <span className={`min-w-0 ${isCopied ? 'break-all' : 'wrap-anywhere'}`}>{value}</span>
         {isCopied && <CopyButton text={value} />}
       </dd>
     </div>

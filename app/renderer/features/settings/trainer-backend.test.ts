@@ -27,6 +27,6 @@ it('names the GPU that trains, and why none does', () => {
   expect(backendText(gpu, en.settings)).toBe('Some RTX, by cuda.')
   const own = { ...ggml, kernels: 'AVX512', reason: null, slowdown: null }
   expect(backendText({ ...own, gpuReason: 'no driver' }, en.settings)).toBe(
-    'Hone’s own kernels, compiled here for AVX512. No GPU trains: no driver.',
+    'Hone’s own kernels, compiled here for AVX512. Not on a GPU: no driver.',
   )
 })

@@ -19,9 +19,9 @@ export const machine = {
     `Training takes about ${low} to ${high} times as long as with Hone’s kernels.`,
   slowerUnknown: 'How much longer training takes has not been measured on such a processor.',
   gpu: (device: string, kind: string) => `${device}, by ${kind}.`,
-  noGpu: (reason: string) => `No GPU trains: ${reason}.`,
+  noGpu: (reason: string) => `Not on a GPU: ${reason}.`,
   trainerDevice: 'Training may use',
-  trainerDevices: { auto: 'A GPU that passes its test, else the processor', cpu: 'The processor' },
+  trainerDevices: { auto: 'A GPU where one can', cpu: 'Only the processor' },
   trainerDeviceHelp:
     'A GPU is first compared with the processor on a small model. What it cannot do or hold goes to the processor.',
   trainerPlace: 'Train',
