@@ -3,6 +3,7 @@
 import { afterAll, describe, expect, it } from 'vitest'
 import { KernelBench, type KernelCase } from '../../../../test/support/kernels/bench.ts'
 import { kernelCases } from '../../../../test/support/kernels/cases.ts'
+import { headKlDraws } from '../../../../test/support/kernels/head-cases.ts'
 import {
   derived,
   deviationOf,
@@ -108,6 +109,7 @@ describe.each(opened)('$name', ({ name: variant, found }) => {
   })
 
   if (kernels.rounds) describeExact(kernels)
+  if (kernels.rounds) describeDraws(kernels)
 })
 
 function describeExact(kernels: Kernels): void {
@@ -124,7 +126,38 @@ function describeExact(kernels: Kernels): void {
   )
 }
 
+function describeDraws(kernels: Kernels): void {
+  it('head_kl: over many draws the differences have no sign', async () => {
+    const found: Record<string, number[]> = {}
+    for (const test of headKlDraws) {
+      const deviations = await measure(bench, kernels, { test })
+      for (const [name, { mean, slope }] of Object.entries(deviations)) {
+        for (const [what, value] of Object.entries({ mean, slope })) {
+          ;(found[`${what} of ${name}`] ??= []).push(value)
+        }
+      }
+    }
+    expect(Object.keys(found)).toHaveLength(4)
+    for (const [name, values] of Object.entries(found)) {
+      expect(Math.abs(inStandardErrors(values)), name).toBeLessThan(standardErrors)
+    }
+  })
+}
+
+/** The mean of independent numbers over its own standard error. */
+function inStandardErrors(values: readonly number[]): number {
+  const mean = values.reduce((sum, value) => sum + value, 0) / values.length
+  const squares = values.reduce((sum, value) => sum + (value - mean) ** 2, 0)
+  return mean / Math.sqrt(squares / (values.length - 1) / values.length)
+}
+
 describe('the measure itself', () => {
+  it('tells draws of one sign from draws of both', () => {
+    const draws = Array.from({ length: 32 }, (_, i) => Math.sin(7 * i))
+    expect(Math.abs(inStandardErrors(draws))).toBeLessThan(1)
+    expect(inStandardErrors(draws.map((value) => value + 1))).toBeGreaterThan(standardErrors)
+  })
+
   const expected = Float64Array.from({ length: 400 }, (_, i) => Math.sin(i))
 
   it('sees one wrong number, NaN and differences of one sign', () => {
