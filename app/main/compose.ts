@@ -21,6 +21,7 @@ import {
   type LearningDeps,
   type LearningLoop,
   type PrmClient,
+  weighRules,
 } from './learning/index.ts'
 import { openPolicy, type Policy } from './policy/index.ts'
 import { judgeHandlers } from './judge-handlers.ts'
@@ -132,10 +133,12 @@ function systemInfo(parts: {
       sentence: serving.policy === null ? 'No model is loaded.' : parts.trainer.sentence(),
       ...parts.trainer.place(),
     },
-    judge:
-      serving.policy === null
+    judge: {
+      ...(serving.policy === null
         ? { sentence: 'The rules judge alone: no model is loaded.', abstains: true }
-        : parts.loop.judgeSentence(),
+        : parts.loop.judgeSentence()),
+      rules: weighRules(parts.store.ruleRecords()),
+    },
     dataDir: parts.dataDir,
     readOnly: parts.store.readOnlyReason(),
   }

@@ -3,7 +3,7 @@
 import { writeFile } from 'node:fs/promises'
 import { AsyncIteratorClass } from '@orpc/client'
 import type { AppEvent } from '../../app/shared/contract/app.ts'
-import type { NextState, Verdict } from '../../app/shared/contract/prm.ts'
+import type { JudgeOptions, NextState, Verdict } from '../../app/shared/contract/prm.ts'
 import type { ProbePosition, TrainEvent, TrainRequest } from '../../app/shared/contract/trainer.ts'
 import type { Hint, HintProposal, HintState, Note } from '../../app/shared/domain/hint.ts'
 import {
@@ -33,7 +33,7 @@ export interface BenchOptions extends Partial<PolicyScript> {
   readonly train?: Train
   readonly drift?: () => number[]
   readonly probe?: () => ProbePosition
-  readonly judge?: (state: NextState) => Verdict | Promise<Verdict>
+  readonly judge?: (state: NextState, options: JudgeOptions) => Verdict | Promise<Verdict>
   readonly resources?: Partial<LearningDeps['resources']>
   /** Called when the trainer is asked for; throws to say that training is impossible. */
   readonly trainerAccess?: () => void
@@ -166,9 +166,9 @@ function trainerOf(options: BenchOptions, requests: TrainRequest[]): TrainerClie
 
 function prmOf(options: BenchOptions, states: NextState[]): PrmClient {
   return {
-    judge: async ({ state }: { readonly state: NextState }) => {
-      states.push(state)
-      return (await options.judge?.(state)) ?? undecided
+    judge: async (asked: { readonly state: NextState; readonly options: JudgeOptions }) => {
+      states.push(asked.state)
+      return (await options.judge?.(asked.state, asked.options)) ?? undecided
     },
     selfTest: ({ mode }: { readonly mode: 'score' | 'generate' }) =>
       Promise.resolve({ mode, macroF1: 0.3, cases: 10, passed: false }),

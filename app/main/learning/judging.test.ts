@@ -90,6 +90,24 @@ describe('judging', () => {
     ])
   })
 
+  it('weighs a rule by the thumbs that agreed with it and contradicted it before', async () => {
+    const weights: Readonly<Record<string, number>>[] = []
+    await using app = await judged({
+      judge: (_, options) => {
+        weights.push(options.ruleWeights)
+        return rejected
+      },
+    })
+    const turn = followed(app.bench)
+    app.judging.owe(turn.id)
+    await app.judging.settled()
+    const thumb = { turnId: turn.id, kind: 'thumb', text: '', messageId: null } as const
+    app.bench.store.addSignal({ ...thumb, value: 1 })
+    app.judging.owe(turn.id)
+    await app.judging.settled()
+    expect(weights).toEqual([{}, { correction: 0.8 }])
+  })
+
   it('does not see a thumb that was taken back', async () => {
     await using app = await judged()
     const turn = followed(app.bench)

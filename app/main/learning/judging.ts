@@ -6,6 +6,7 @@ import type { NewVote, Turn } from '../../shared/domain/turn.ts'
 import { toAppError } from '../../shared/errors.ts'
 import type { Signal } from '../store/types.ts'
 import type { LearningDeps } from './ports.ts'
+import { ruleWeights } from './rule-weights.ts'
 
 export interface Judging extends AsyncDisposable {
   /** Puts a turn in the queue; the store already holds the debt. */
@@ -96,7 +97,11 @@ export function createJudging(deps: LearningDeps, hooks: JudgingHooks): Judging 
     const prm = await deps.prm()
     const verdict = await prm.judge({
       state: deps.rules.buildNextState(state),
-      options: { mode: hooks.judgeMode(), votes: settings.votes, ruleWeights: {} },
+      options: {
+        mode: hooks.judgeMode(),
+        votes: settings.votes,
+        ruleWeights: ruleWeights(deps.store.ruleRecords()),
+      },
       notes: deps.store
         .notes()
         .filter((note) => note.state !== 'off' && deps.rules.inScope(note, state.request, chat.id)),

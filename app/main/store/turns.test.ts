@@ -47,6 +47,29 @@ describe('turns', () => {
     expect(env.store.turns(env.chat.id)).toEqual([env.turn, side, second])
   })
 
+  test('rules are compared with the last thumb of a turn, once for each turn', () => {
+    using env = withTurn()
+    const rule = (name: string, value: 1 | 0 | -1 | null) =>
+      ({ source: 'rule', name, value, weight: 1, raw: '', durationMs: 0 }) as const
+    const thumb = (turnId: string, value: number) =>
+      env.store.addSignal({ turnId, kind: 'thumb', value, text: '', messageId: null })
+    const [second, third] = [1, 2].map(() => env.store.addTurn(newTurn(env.chat.id)).id)
+    if (second === undefined || third === undefined) throw new Error('no turns')
+    env.store.addVotes(env.turn.id, [rule('thanks', 1), rule('thanks', 1), rule('repeats', -1)])
+    env.store.addVotes(second, [rule('thanks', 1), rule('mute', null)])
+    env.store.addVotes(third, [rule('thanks', 1)])
+    expect(env.store.ruleRecords()).toEqual([])
+    thumb(env.turn.id, -1)
+    thumb(env.turn.id, 1)
+    thumb(second, -1)
+    thumb(third, 1)
+    thumb(third, 0)
+    expect(env.store.ruleRecords()).toEqual([
+      { rule: 'repeats', agreed: 0, contradicted: 1 },
+      { rule: 'thanks', agreed: 1, contradicted: 1 },
+    ])
+  })
+
   test('a reward replaces the former one and the change is an event', () => {
     using env = withTurn()
     const reward = { kind: 'decided', value: -1, by: 'votes' } as const

@@ -82,6 +82,22 @@ const judgeTaskTable: TableDefinition<JudgeTask> = {
   columns: { turnId: plain, state: plain, error: plain, updatedAt: plain },
 }
 
+/** A thumb taken back has the value 0, and says nothing about a rule. A turn judged twice counts once. */
+const ruleRecordsSql = `
+WITH thumbs AS (
+  SELECT turn_id, value FROM signals AS s
+  WHERE kind = 'thumb' AND seq =
+    (SELECT MAX(seq) FROM signals WHERE turn_id = s.turn_id AND kind = 'thumb')
+), said AS (
+  SELECT DISTINCT turn_id, name, value FROM votes WHERE source = 'rule' AND value IS NOT NULL
+)
+SELECT said.name AS rule, SUM(said.value = thumbs.value) AS agreed,
+  SUM(said.value <> thumbs.value) AS contradicted
+FROM said JOIN thumbs USING (turn_id)
+WHERE thumbs.value <> 0
+GROUP BY said.name
+ORDER BY said.name`
+
 export function createTurnStore(connection: Connection): TurnStore {
   const turns = openTable(connection, turnTable)
   const votes = openTable(connection, voteTable)
@@ -116,6 +132,12 @@ export function createTurnStore(connection: Connection): TurnStore {
         )
       }),
     votes: (turnId) => votes.list('WHERE turn_id = ? ORDER BY seq', turnId),
+    ruleRecords: () =>
+      connection.all(ruleRecordsSql).map((row) => ({
+        rule: String(row['rule']),
+        agreed: Number(row['agreed']),
+        contradicted: Number(row['contradicted']),
+      })),
     addSignal: (signal) =>
       connection.transaction(() => {
         turns.need(signal.turnId)

@@ -80,6 +80,13 @@ export interface ChatStore {
   closeInterrupted(): number
 }
 
+/** Turns on which the user's last thumb said the same as a rule, and something else. */
+export interface RuleRecord {
+  readonly rule: string
+  readonly agreed: number
+  readonly contradicted: number
+}
+
 export interface TurnStore {
   addTurn(turn: Omit<Turn, 'id' | 'createdAt'>): Turn
   turn(id: string): Turn | null
@@ -89,6 +96,8 @@ export interface TurnStore {
   setReward(turnId: string, reward: Reward): void
   addVotes(turnId: string, votes: readonly NewVote[]): Vote[]
   votes(turnId: string): Vote[]
+  /** How each rule's votes stand to the thumbs on the same turns, by name. */
+  ruleRecords(): RuleRecord[]
   addSignal(signal: Omit<Signal, 'id' | 'createdAt'>): Signal
   signals(turnId: string): Signal[]
   setJudgeTask(turnId: string, state: JudgeTask['state'], error?: string): void

@@ -163,7 +163,19 @@ export const systemInfoSchema = z.object({
     /** Hone ended while it trained: when that training began. Null unless it is why training runs apart. */
     crashedAt: z.number().nullable(),
   }),
-  judge: z.object({ sentence: z.string(), abstains: z.boolean() }),
+  judge: z.object({
+    sentence: z.string(),
+    abstains: z.boolean(),
+    /** Rules that thumbs have been compared with: on how many turns they said the same, and what they weigh now. */
+    rules: z.array(
+      z.object({
+        rule: z.string(),
+        agreed: z.number().int(),
+        contradicted: z.number().int(),
+        weight: z.number(),
+      }),
+    ),
+  }),
   dataDir: z.string(),
   readOnly: z.string().nullable(),
 })

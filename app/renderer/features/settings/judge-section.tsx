@@ -1,7 +1,9 @@
 import { useValue } from '../../stores/hooks.ts'
 import { useMessages } from '../../ui/messages/index.ts'
 import { Section } from '../../ui/page.tsx'
+import type { SystemInfo } from '../../../shared/contract/app.ts'
 import { Choice, NumberRow } from './fields.tsx'
+import { Fact } from './fact.tsx'
 import type { SettingsPartProps } from './settings-page.tsx'
 
 const mostVotes = 9
@@ -25,6 +27,7 @@ export function JudgeSection({ settings, onChange }: SettingsPartProps) {
         options={words.judgeModes}
         onChange={(mode) => onChange({ judge: { ...settings.judge, mode } })}
       />
+      {judge !== undefined && judge.rules.length > 0 && <Rules rules={judge.rules} />}
       {settings.judge.mode !== 'off' && (
         <NumberRow
           label={words.judgeVotes}
@@ -35,5 +38,24 @@ export function JudgeSection({ settings, onChange }: SettingsPartProps) {
         />
       )}
     </Section>
+  )
+}
+
+/** What the user's thumbs taught about each rule. */
+function Rules({ rules }: { rules: SystemInfo['judge']['rules'] }) {
+  const { settings: words } = useMessages()
+  return (
+    <details className="border-b py-2.5">
+      <summary>{words.rulesAndThumbs}</summary>
+      <dl>
+        {rules.map(({ rule, agreed, contradicted, weight }) => (
+          <Fact
+            key={rule}
+            name={rule}
+            value={words.ruleRecord(String(agreed), String(contradicted), weight.toFixed(2))}
+          />
+        ))}
+      </dl>
+    </details>
   )
 }

@@ -1,4 +1,4 @@
-// The words of Settings' machine section.
+// The words of Settings' sections on the machine and on the rules.
 export const machine = {
   machine: 'This machine',
   model: 'Model',
@@ -31,4 +31,7 @@ export const machine = {
     `Hone ended in the middle of the training that began at ${when}. So that the chats go on if that happens again, training now has a process of its own. You can change it back.`,
   dataFolder: 'Data folder',
   appVersion: 'Hone',
+  rulesAndThumbs: 'What your thumbs say of the rules',
+  ruleRecord: (agreed: string, contradicted: string, weight: string) =>
+    `agreed ${agreed}, contradicted ${contradicted}: weighs ${weight}`,
 }

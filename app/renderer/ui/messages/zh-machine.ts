@@ -30,4 +30,7 @@ export const machine: Pick<Messages['settings'], keyof typeof import('./en-machi
     `Hone 在 ${when} 开始的训练途中意外结束。为了在再次发生时对话仍能继续，训练现在使用独立进程。您可以改回来。`,
   dataFolder: '数据文件夹',
   appVersion: 'Hone',
+  rulesAndThumbs: '您的评价与各规则的比较',
+  ruleRecord: (agreed, contradicted, weight) =>
+    `一致 ${agreed} 次，相反 ${contradicted} 次：权重 ${weight}`,
 }
