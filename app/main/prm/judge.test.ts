@@ -242,3 +242,12 @@ test('a wish that no rule of signals knew is one change request, and only one', 
   )
   expect(both.votes.map(({ name }) => name)).toEqual(['r'])
 })
+
+test('a wish that shares no word with the exchange is a wish, not a change of topic', async () => {
+  const messages = [{ role: 'user' as const, text: 'Please start with "Well done".' }]
+  const topic: NewVote = { ...rule(0), name: 'changes-topic' }
+  const judging = input({ state: { ...state, messages }, ruleVotes: [topic], judgeUsable: false })
+  const verdict = await judgeTurn(judging, fakeJudge({}).port)
+  expect(verdict.reward).toEqual({ kind: 'decided', value: -1, by: 'votes' })
+  expect(verdict.votes.map(({ name }) => name)).toEqual(['states-wish'])
+})

@@ -28,7 +28,8 @@ export async function judgeTurn(input: JudgeTurnInput, port: JudgePort): Promise
     return { reward: { kind: 'undecided' }, votes: [], hints: [] }
   }
   const explicit = explicitVote(state)
-  const votes = [...input.ruleVotes, ...wishVotes(input)]
+  const wishes = wishVotes(input)
+  const votes = [...rulesBeside(wishes, input.ruleVotes), ...wishes]
   if (explicit !== null) votes.push(explicit.vote)
   const judge = modelJudgeFor(input, port)
   if (judge !== null && explicit === null) {
@@ -43,6 +44,11 @@ export async function judgeTurn(input: JudgeTurnInput, port: JudgePort): Promise
     if (hindsight.kind === 'failed') votes.push(hindsight.vote)
   }
   return { reward, votes, hints: proposeHints({ state, notes, judged, accepted }) }
+}
+
+/** "Start with 'Well done'." shares no word with the exchange and is about it all the same: no change of topic. */
+function rulesBeside(wishes: readonly NewVote[], ruleVotes: readonly NewVote[]): NewVote[] {
+  return ruleVotes.filter(({ value }) => wishes.length === 0 || value !== 0)
 }
 
 /**

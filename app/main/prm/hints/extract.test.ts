@@ -33,6 +33,12 @@ const english: readonly (readonly [string, readonly string[]])[] = [
   ['Where are the steps?', ['Show the steps.']],
   ['too many bullet points', ['Use fewer bullet points.']],
   ['Say "Well done" at the start.', ['Say "Well done" at the start.']],
+  ['No. The command should come first.', ['The command should come first.']],
+  ['The summary must go at the end', ['The summary must go at the end.']],
+  ['Open with the conclusion.', ['Open with the conclusion.']],
+  ['Show me the code first, then explain.', ['Show me the code first, then explain.']],
+  ['Write it the way a pupil would, no lists', ['Write it the way a pupil would, no lists.']],
+  ['Show me the capital of France.', []],
   ['Always give me the shell command first.', ['Always give me the shell command first.']],
   [
     "Be kinder when you comment on my pupils' homework.",
