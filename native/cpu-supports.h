@@ -8,7 +8,7 @@ struct cpuid { uint32_t a, b, c, d; };
 
 static struct cpuid cpuidOf(uint32_t leaf, uint32_t subleaf) {
   struct cpuid r = {0, 0, 0, 0};
-  if (__get_cpuid_max(0, NULL) >= leaf) __cpuid_count(leaf, subleaf, r.a, r.b, r.c, r.d);
+  if ((uint32_t)__get_cpuid_max(0, NULL) >= leaf) __cpuid_count(leaf, subleaf, r.a, r.b, r.c, r.d);
   return r;
 }
 
