@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
-import { differenceBins, stepReportSchema } from '../../shared/domain/training.ts'
+import { differenceBins } from '../../shared/domain/difference-bins.ts'
+import { stepReportSchema } from '../../shared/domain/training.ts'
 import { countDifferences, differencesOf } from './differences.ts'
 
 it('takes the difference of every token in the support and of no other', () => {

@@ -1,7 +1,7 @@
 // How far the teacher's log-probabilities lie from the old student's, counted per bin before any clip: it shows how
 // much of the pull the clip at C takes away.
 import type { Differences } from '../../shared/domain/training.ts'
-import { differenceBins } from '../../shared/domain/training.ts'
+import { differenceBins } from '../../shared/domain/difference-bins.ts'
 import { at } from './losses/surrogate.ts'
 import type { Support } from './overlap.ts'
 

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { differenceBins } from './difference-bins.ts'
 
 const ids = z.array(z.number().int())
 
@@ -99,9 +100,6 @@ export const defaultTrainingConfig: TrainingConfig = {
 /** A neutral exchange that keeps the model where it was: prompt ids, then the reply. */
 export const exchangeSchema = z.object({ promptIds: ids, responseIds: ids })
 export type Exchange = z.infer<typeof exchangeSchema>
-
-/** Bins of teacher − student log-probability differences in nats: half a nat each, and one open bin at either end. */
-export const differenceBins = { low: -5, high: 5, width: 0.5, count: 22 } as const
 
 /** Over the support's tokens, before the clip. */
 export const differencesSchema = z.object({

@@ -1,5 +1,5 @@
 import type { Curves } from '../../../shared/contract/app.ts'
-import { differenceBins } from '../../../shared/domain/training.ts'
+import { differenceBins } from '../../../shared/domain/difference-bins.ts'
 
 export interface RewardRow {
   /** 1-based, over all decided replies. */
