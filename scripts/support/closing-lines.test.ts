@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { closingLines } from './closing-lines.ts'
+import { reasonInName } from './totals-reporter.ts'
 
 const skipped = { tier: 'e2e', file: 'test/e2e/a.test.ts', name: 'a', reason: 'no browser here' }
 
@@ -20,4 +21,11 @@ test('skipped tests are named in groups with their reason, and the totals come l
 test('a file that could not be loaded counts as a failure', () => {
   const lines = closingLines({ passed: 5, failed: 0, brokenFiles: 1, skipped: [] })
   expect(lines.at(-1)).toBe('5 passed, 1 failed, 0 skipped')
+})
+
+test('a reason is found in the name of a group, or is the name of the test', () => {
+  const group = 'the second model (skipped without its file)'
+  expect(reasonInName(`${group} > scores`, 'scores')).toBe('skipped without its file')
+  const lone = 'no GPU that ggml can use here: cuda: no driver'
+  expect(reasonInName(lone, lone)).toBe(lone)
 })

@@ -35,7 +35,7 @@ export function countRun(
       if (result.state === 'passed') passed++
       else if (result.state === 'skipped') {
         const file = module.relativeModuleId
-        const reason = result.note ?? null
+        const reason = result.note ?? reasonInName(test.fullName, test.name)
         skipped.push({ tier: module.project.name, file, name: test.fullName, reason })
       } else failedHere++
     }
@@ -43,6 +43,14 @@ export function countRun(
     if (!module.ok() && failedHere === 0) brokenFiles++
   }
   return { passed, failed, brokenFiles, skipped }
+}
+
+/**
+ * Why a test was skipped before it ran: "the second model (skipped without its file)" says it in a group's name, and
+ * a test that stands for others has the reason for a name of its own.
+ */
+export function reasonInName(fullName: string, name: string): string {
+  return /\((skipped [^)]+)\)/u.exec(fullName)?.[1] ?? name
 }
 
 /** Writes the totals where `npm test` reads them after the runner has ended. */
