@@ -93,7 +93,7 @@ export function createJudging(deps: LearningDeps, hooks: JudgingHooks): Judging 
       deps.store.setJudgeTask(turnId, 'done')
       return
     }
-    const { judge: settings } = deps.store.settings()
+    const { judge: settings, judgeHidesRequest: hidesRequest } = deps.store.settings()
     const prm = await deps.prm()
     const verdict = await prm.judge({
       state: deps.rules.buildNextState(state),
@@ -101,6 +101,7 @@ export function createJudging(deps: LearningDeps, hooks: JudgingHooks): Judging 
         mode: hooks.judgeMode(),
         votes: settings.votes,
         ruleWeights: ruleWeights(deps.store.ruleRecords()),
+        hidesRequest,
       },
       notes: deps.store
         .notes()

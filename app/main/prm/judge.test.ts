@@ -251,3 +251,21 @@ test('a wish that shares no word with the exchange is a wish, not a change of to
   expect(verdict.reward).toEqual({ kind: 'decided', value: -1, by: 'votes' })
   expect(verdict.votes.map(({ name }) => name)).toEqual(['states-wish'])
 })
+
+test('a judge from whom the request is hidden sees reply and next message, with a calibration of its own', async () => {
+  const judge = fakeJudge({ score: ({ labels }) => labels.map((_, place) => -place) })
+  const calibration = new Map<string, readonly number[]>()
+  const votesWith = async (hidesRequest: boolean) => {
+    const options = { ...score, votes: 1, hidesRequest }
+    return (await judgeTurn(input({ options, calibration }), judge.port)).votes
+  }
+  const [shown] = await votesWith(false)
+  const [hidden] = await votesWith(true)
+  expect(judge.scored.map(({ user }) => user.includes('The request'))).toEqual([
+    ...[true, true],
+    ...[false, false],
+  ])
+  expect(judge.scored[3]?.user).toContain('hm, let me read')
+  expect(judge.scored[3]?.user).not.toContain('Explain osmosis')
+  expect([hidden?.name, calibration.size]).toEqual([`${shown?.name}-without-request`, 2])
+})

@@ -74,5 +74,6 @@ function modelJudgeFor(input: JudgeTurnInput, port: JudgePort): ModelJudge | nul
   const readable =
     state.messages.length > 0 || state.signals.some(({ kind }) => kind === 'exit-code')
   if (!judgeUsable || options.mode === 'off' || !readable) return null
-  return { mode: options.mode, port, calibration, timeoutMs }
+  const { mode, hidesRequest = false } = options
+  return { mode, hidesRequest, port, calibration, timeoutMs }
 }

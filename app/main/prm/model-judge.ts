@@ -14,6 +14,8 @@ export type Calibration = Map<string, readonly number[]>
 
 export interface ModelJudge {
   readonly mode: ModelJudgeMode
+  /** Default: the request is shown. */
+  readonly hidesRequest?: boolean
   readonly port: JudgePort
   readonly calibration: Calibration
   readonly timeoutMs: number
@@ -42,7 +44,7 @@ export async function modelVotes(
 }
 
 async function scoreVote(state: NextState, index: number, judge: ModelJudge): Promise<NewVote> {
-  const prompt = scorePrompt(index, state)
+  const prompt = scorePrompt(index, state, judge)
   return asVote(prompt.id, async () => {
     const neutral = await calibrated(index, judge)
     const scores = await labelScores(prompt, judge)
@@ -64,7 +66,7 @@ function highestLabel(lifts: readonly number[]): RewardValue | null {
 }
 
 async function calibrated(index: number, judge: ModelJudge): Promise<readonly number[]> {
-  const prompt = contentFreePrompt(index)
+  const prompt = contentFreePrompt(index, judge)
   const known = judge.calibration.get(prompt.id)
   if (known !== undefined) return known
   const scores = await labelScores(prompt, judge)
@@ -88,7 +90,7 @@ async function labelScores(
 }
 
 async function generateVote(state: NextState, index: number, judge: ModelJudge): Promise<NewVote> {
-  const prompt = generatePrompt('judge', state)
+  const prompt = generatePrompt('judge', state, judge)
   return asVote(`${prompt.id}-${index + 1}`, async () => {
     const raw = await generated('judge', state, { judge, seed: firstSeed + index })
     return { value: parseBoxed(raw), raw }
@@ -100,7 +102,7 @@ async function generated(
   state: NextState,
   { judge, seed }: { judge: ModelJudge; seed: number },
 ): Promise<string> {
-  const { system, user } = generatePrompt(kind, state)
+  const { system, user } = generatePrompt(kind, state, judge)
   const request = {
     system,
     user,

@@ -13,34 +13,46 @@ export interface ScorePrompt {
   readonly labels: readonly [string, string, string]
 }
 
+export interface PromptView {
+  /** The judge sees the reply and what came next alone. */
+  readonly hidesRequest?: boolean
+}
+
 /** Beginning and end tell how a reply was taken; the middle only costs tokens. */
 const maxFieldCharacters = 1_500
 
 const scorePromptCount = scorePrompts.prompts.length
 
-export function scorePrompt(index: number, state: NextState): ScorePrompt {
-  return scorePromptOf(index, record(state))
+export function scorePrompt(index: number, state: NextState, view: PromptView = {}): ScorePrompt {
+  return scorePromptOf(index, record(state, view), view)
 }
 
 /** The same prompt about nothing: what the labels get without any evidence. */
-export function contentFreePrompt(index: number): ScorePrompt {
+export function contentFreePrompt(index: number, view: PromptView = {}): ScorePrompt {
   const nothing = scorePrompts.contentFree
-  return scorePromptOf(
-    index,
-    recordOf([
-      ['The request', nothing],
-      ['The reply', nothing],
-      ['What came next', nothing],
-    ]),
-  )
+  const fields = [
+    ...requestField(nothing, view),
+    ['The reply', nothing],
+    ['What came next', nothing],
+  ] as const
+  return scorePromptOf(index, recordOf(fields), view)
 }
 
-function scorePromptOf(index: number, body: string): ScorePrompt {
+/** A prompt without the request is another one, with a calibration of its own. */
+function idIn(view: PromptView, id: string): string {
+  return view.hidesRequest === true ? `${id}-without-request` : id
+}
+
+function requestField(text: string, view: PromptView): (readonly [string, string])[] {
+  return view.hidesRequest === true ? [] : [['The request', text]]
+}
+
+function scorePromptOf(index: number, body: string, view: PromptView): ScorePrompt {
   const prompt = scorePrompts.prompts[index % scorePromptCount]
   if (prompt === undefined) throw new RangeError(`no score prompt ${index}`)
   const { labels } = prompt
   return {
-    id: prompt.id,
+    id: idIn(view, prompt.id),
     system: scorePrompts.system,
     user: `${body}\n\n${prompt.question}`,
     prefix: prompt.prefix,
@@ -54,12 +66,16 @@ export interface TextPrompt {
   readonly user: string
 }
 
-export function generatePrompt(kind: 'judge' | 'hint', state: NextState): TextPrompt {
+export function generatePrompt(
+  kind: 'judge' | 'hint',
+  state: NextState,
+  view: PromptView = {},
+): TextPrompt {
   const { id, system, question } = generatePrompts[kind]
-  return { id, system, user: `${record(state)}\n\n${question}` }
+  return { id: idIn(view, id), system, user: `${record(state, view)}\n\n${question}` }
 }
 
-function record(state: NextState): string {
+function record(state: NextState, view: PromptView): string {
   const next = state.messages.map(({ role, text }): readonly [string, string] => [
     nextTitles[role],
     text,
@@ -68,7 +84,7 @@ function record(state: NextState): string {
     signal.kind === 'exit-code' ? [['The command ended with exit code', String(signal.code)]] : [],
   )
   return recordOf([
-    ['The request', state.request],
+    ...requestField(state.request, view),
     ['The reply', state.reply],
     ...next,
     ...exits,

@@ -31,6 +31,8 @@ export const judgeOptionsSchema = z.object({
   votes: z.number().int().positive(),
   /** Learned weights of rules by name; 1 where absent. */
   ruleWeights: z.record(z.string(), z.number()),
+  /** The model judge sees the reply and what came next alone, as in the paper. */
+  hidesRequest: z.boolean().optional(),
 })
 export type JudgeOptions = z.infer<typeof judgeOptionsSchema>
 

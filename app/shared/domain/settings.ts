@@ -20,6 +20,8 @@ export const settingsSchema = z.object({
     mode: z.enum(['off', 'score', 'generate']),
     votes: z.number().int().positive(),
   }),
+  /** The model judge is not shown the request, as in the paper. */
+  judgeHidesRequest: z.boolean(),
   training: trainingConfigSchema,
   /** Where training runs; a process of its own costs a second at its start and cannot take the chats along. */
   trainerIsolation: z.enum(['thread', 'process']),
@@ -42,6 +44,7 @@ export const defaultSettings: Settings = {
   samplesDue: 4,
   quietSeconds: 60,
   judge: { mode: 'score', votes: 3 },
+  judgeHidesRequest: false,
   training: defaultTrainingConfig,
   trainerIsolation: 'thread',
   trainerDevice: 'auto',

@@ -2,7 +2,7 @@ import { useValue } from '../../stores/hooks.ts'
 import { useMessages } from '../../ui/messages/index.ts'
 import { Section } from '../../ui/page.tsx'
 import type { SystemInfo } from '../../../shared/contract/app.ts'
-import { Choice, NumberRow } from './fields.tsx'
+import { Choice, NumberRow, SwitchRow } from './fields.tsx'
 import { Fact } from './fact.tsx'
 import type { SettingsPartProps } from './settings-page.tsx'
 
@@ -35,6 +35,14 @@ export function JudgeSection({ settings, onChange }: SettingsPartProps) {
           low={1}
           high={mostVotes}
           onChange={(votes) => onChange({ judge: { ...settings.judge, votes } })}
+        />
+      )}
+      {settings.judge.mode !== 'off' && (
+        <SwitchRow
+          label={words.judgeHidesRequest}
+          help={words.judgeHidesRequestHelp}
+          checked={settings.judgeHidesRequest}
+          onChange={(judgeHidesRequest) => onChange({ judgeHidesRequest })}
         />
       )}
     </Section>

@@ -34,4 +34,6 @@ export const machine = {
   rulesAndThumbs: 'What your thumbs say of the rules',
   ruleRecord: (agreed: string, contradicted: string, weight: string) =>
     `agreed ${agreed}, contradicted ${contradicted}: weighs ${weight}`,
+  judgeHidesRequest: 'Hide the request from the model that judges',
+  judgeHidesRequestHelp: 'As in the paper: it then sees the reply and what came next alone.',
 }

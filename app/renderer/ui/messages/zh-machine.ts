@@ -33,4 +33,6 @@ export const machine: Pick<Messages['settings'], keyof typeof import('./en-machi
   rulesAndThumbs: '您的评价与各规则的比较',
   ruleRecord: (agreed, contradicted, weight) =>
     `一致 ${agreed} 次，相反 ${contradicted} 次：权重 ${weight}`,
+  judgeHidesRequest: '对评分模型隐藏请求',
+  judgeHidesRequestHelp: '与论文相同：它只看到回复和之后的内容。',
 }
