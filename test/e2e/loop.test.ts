@@ -33,6 +33,12 @@ describe.skipIf(missing !== null)(
     const open = (name: string): Promise<void> =>
       page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name }).click()
 
+    /** Until the page shows it: the former chat's replies would be counted as its own. */
+    async function startNewChat(): Promise<void> {
+      await page.getByRole('button', { name: 'New chat' }).first().click()
+      await expect.poll(() => replies().count(), { timeout: minute }).toBe(0)
+    }
+
     /** Sends a message and waits until its reply is complete. */
     async function say(text: string): Promise<void> {
       const before = await replies().count()
@@ -119,7 +125,7 @@ describe.skipIf(missing !== null)(
           .getByText(/v1 is live/)
           .waitFor({ timeout: 10 * minute })
         await open('Chat')
-        await page.getByRole('button', { name: 'New chat' }).first().click()
+        await startNewChat()
         await say('Explain tides.')
         await replies().first().getByText('v1', { exact: true }).waitFor()
         await keepScreenshot(page, '06-answered-by-v1')
@@ -177,7 +183,7 @@ describe.skipIf(missing !== null)(
       // It goes when the base is what answers.
       await rollBack.waitFor({ state: 'hidden' })
       await open('Chat')
-      await page.getByRole('button', { name: 'New chat' }).first().click()
+      await startNewChat()
       await say('Explain rainbows.')
       await replies().first().getByText('base', { exact: true }).waitFor()
       await keepScreenshot(page, '11-rolled-back')
