@@ -59,6 +59,20 @@ export function drawChart(title: string, panels: readonly Panel[]): string {
     const [x, y] = [(index % columns) * panel.width, Math.floor(index / columns) * panel.height]
     return `<g transform="translate(${x} ${y})">\n${drawPanel(one)}\n</g>`
   })
+  return drawPicture({ title, width, height, style, drawn })
+}
+
+export interface Picture {
+  /** What a screen reader says of it. */
+  readonly title: string
+  readonly width: number
+  readonly height: number
+  readonly style: string
+  readonly drawn: readonly string[]
+}
+
+/** The frame of every chart: a page of its own colour, `page` in `style`, under what is drawn. */
+export function drawPicture({ title, width, height, style, drawn }: Picture): string {
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-label="${escapeText(title)}">`,
     `<style>${style}\n</style>`,
@@ -164,7 +178,7 @@ function text({ x, y }: Point, content: string, attributes: string): string {
   return `<text x="${round(x)}" y="${round(y)}" ${attributes}>${escapeText(content)}</text>`
 }
 
-function escapeText(content: string): string {
+export function escapeText(content: string): string {
   return content.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`)
 }
 

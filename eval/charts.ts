@@ -1,5 +1,5 @@
 // The charts of docs/learning.md: sessions to target as bars with each seed, nearness to the wish as lines.
-import { drawChart, type Panel } from '../bench/chart.ts'
+import { drawChart, drawPicture, escapeText, type Panel } from '../bench/chart.ts'
 import { meanSessions, type Group } from './aggregate.ts'
 
 const width = 820
@@ -33,13 +33,10 @@ export function sessionsChart(groups: readonly Group[]): string {
     top += titleHeight + of.length * rowHeight + 16
     return part
   })
-  return [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${top + 20}" width="${width}" height="${top + 20}" role="img" aria-label="Sessions to target by method">`,
-    `<style>${style}\n</style>`,
-    `<rect class="page" width="${width}" height="${top + 20}"/>`,
-    ...drawn,
-    '</svg>\n',
-  ].join('\n')
+  return drawPicture({
+    ...{ title: 'Sessions to target by method', width, height: top + 20 },
+    ...{ style, drawn },
+  })
 }
 
 interface BarPanel {
@@ -82,10 +79,6 @@ function bar(
     ...dots,
     `<text class="quiet" x="${scale(sessions) + 10}" y="${y + 4}">${hasArrived ? sessions.toFixed(1) : 'not reached'}</text>`,
   ].join('\n')
-}
-
-function escapeText(content: string): string {
-  return content.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`)
 }
 
 /** Nearness to the wish over the user's messages: the first group of the two methods, first seed, a panel a persona. */
