@@ -73,8 +73,8 @@ async function klOf(
 
 async function tokenise({ modelPath, exchanges }: NeutralKlOptions): Promise<Sequence[]> {
   await using policy = await openPolicy({ modelPath, device: 'cpu', threads: 1, contextSize: 1024 })
-  const endId = policy.info().endIds[0]
-  if (endId === undefined) throw new RangeError('the model names no token that ends a reply')
+  const { replyEndId: endId } = policy.info()
+  if (endId === null) throw new RangeError('the model names no token that ends a reply')
   return spread(allControl, exchanges).map(({ prompt, reply, ended }) => {
     const { ids } = policy.render([{ role: 'user', text: prompt }], { reserve: 1 })
     const response = [...policy.idsOf(reply), ...(ended ? [endId] : [])]

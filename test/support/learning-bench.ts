@@ -85,6 +85,7 @@ export function step(change: Partial<StepReport> = {}): StepReport {
     lossOpd: null,
     lossDemo: 0.5,
     lossAnchor: null,
+    lossEnding: null,
     lossKl: null,
     lossValue: null,
     gradientNorm: 1,

@@ -26,6 +26,7 @@ export function tinyTrainRequest(
       { promptIds: [60, 61], responseIds: [62, 63, 64, 2] },
       { promptIds: [70, 71, 72], responseIds: [73, 2] },
     ],
+    endId: 2,
     parentPath: null,
     parentStatePath: null,
     versionPaths: {},

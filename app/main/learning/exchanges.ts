@@ -3,11 +3,11 @@ import type { Exchange, Sample } from '../../shared/domain/training.ts'
 import type { LearningPolicy, NeutralText } from './ports.ts'
 
 export function tokenised(policy: LearningPolicy, texts: readonly NeutralText[]): Exchange[] {
-  const end = policy.info().endIds[0]
+  const { replyEndId: end } = policy.info()
   return texts.map(({ prompt, reply, ended }) => {
     const rendered = policy.render([{ role: 'user', text: prompt }], { reserve: 1 })
     const responseIds = policy.idsOf(reply)
-    if (ended && end !== undefined) responseIds.push(end)
+    if (ended && end !== null) responseIds.push(end)
     return { promptIds: [...rendered.ids], responseIds }
   })
 }

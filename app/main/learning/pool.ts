@@ -134,8 +134,8 @@ function editedMask(deps: PoolDeps, turn: Turn): Sample['rewardMask'] {
 function editDraft(deps: PoolDeps, turn: Turn): SampleDraft | null {
   const edited = lastEdit(deps, turn)
   if (edited === null) return null
-  const end = deps.policy().info().endIds[0]
-  const responseIds = [...deps.policy().idsOf(edited), ...(end === undefined ? [] : [end])]
+  const { replyEndId: end } = deps.policy().info()
+  const responseIds = [...deps.policy().idsOf(edited), ...(end === null ? [] : [end])]
   return {
     ...base(turn),
     kind: 'demonstration',

@@ -77,6 +77,7 @@ async function train(
       config: { ...settings.training, seed: settings.training.seed + batch.version },
       samples: [...batch.samples],
       anchors: tokenised(deps.policy(), deps.resources.anchor),
+      endId: deps.policy().info().replyEndId,
       parentPath: parentFile,
       parentStatePath: parentFile === null ? null : adapterPaths(deps.adapterDir, parent).state,
       versionPaths: versionPaths(deps, batch.samples),

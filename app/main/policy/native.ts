@@ -23,7 +23,8 @@ export interface Native {
   readonly model: LlamaModel
   readonly vocabulary: Vocabulary
   readonly summary: GgufSummary
-  readonly info: PolicyInfo
+  /** All that can be said without the chat template. */
+  readonly info: Omit<PolicyInfo, 'replyEndId'>
 }
 
 /** Enough for the lines that lead to one failure. */
@@ -119,7 +120,7 @@ function newerEngine(name: string, architecture: string): AppError {
 async function describe(
   { llama, model, vocabulary, summary }: Omit<Native, 'info'>,
   options: PolicyOptions,
-): Promise<PolicyInfo> {
+): Promise<Native['info']> {
   const own = model.trainContextSize
   const wanted = options.contextSize ?? Math.min(own, usualContextSize)
   if (!Number.isInteger(wanted) || wanted < 2 || wanted > own)

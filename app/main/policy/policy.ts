@@ -9,7 +9,7 @@ import { createLoadCount } from './load.ts'
 import { openNative, type Native } from './native.ts'
 import { decodeStep, prefill, type DecodeSettings } from './prefill.ts'
 import { checkScored, scoreEach, scoreNext } from './scores.ts'
-import { createChatTemplate, type ChatTemplate } from './template.ts'
+import { createChatTemplate, findReplyEnd, type ChatTemplate } from './template.ts'
 import type {
   AdapterFile,
   GenerateRequest,
@@ -44,6 +44,7 @@ export async function openPolicy(options: PolicyOptions): Promise<Policy> {
 class LlamaPolicy implements Policy {
   readonly #native: Native
   readonly #template: ChatTemplate
+  readonly #info: PolicyInfo
   readonly #contexts: Contexts
   readonly #steps = createTurnQueue()
   readonly #load = createLoadCount()
@@ -59,11 +60,12 @@ class LlamaPolicy implements Policy {
     const source = model.fileInfo.metadata.tokenizer.chat_template ?? null
     this.#native = native
     this.#template = createChatTemplate(source, vocabulary)
+    this.#info = { ...info, replyEndId: findReplyEnd(this.#template, vocabulary) }
     this.#contexts = new Contexts({ model, summary, contextSize: info.contextSize, idleMs })
   }
 
   info(): PolicyInfo {
-    return this.#native.info
+    return this.#info
   }
 
   render(

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createChatTemplate } from './template.ts'
+import { createChatTemplate, findReplyEnd } from './template.ts'
 import type { PromptMessage } from './types.ts'
 import type { Vocabulary } from './vocabulary.ts'
 
@@ -9,11 +9,12 @@ const controls = ['<|im_start|>', '<|im_end|>', '<s>']
 function vocabulary(firstId: number | null = null): Vocabulary {
   return {
     size: 2_000_000,
-    endIds: [],
+    endIds: [1_000_001],
+    namedEndId: null,
     firstId,
     named: { bos_token: '<s>', eos_token: '<|im_end|>' },
     controls,
-    isEnd: () => false,
+    isEnd: (id) => id === 1_000_001,
     plainIds: (text) => [...text].map((letter) => letter.codePointAt(0) ?? 0),
     controlId: (text) => 1_000_000 + controls.indexOf(text),
     tokenText: (id) => controls[id - 1_000_000] ?? String.fromCodePoint(id),
@@ -108,5 +109,24 @@ describe('createChatTemplate', () => {
     expect(() => createChatTemplate(null, vocabulary()).ids([user('a')], '')).toThrow(
       /has no chat template/,
     )
+  })
+})
+
+describe('findReplyEnd', () => {
+  const endOf = (source: string | null, change: Partial<Vocabulary> = {}) => {
+    const words = { ...vocabulary(), ...change }
+    return findReplyEnd(createChatTemplate(source, words), words)
+  }
+
+  it('is the end id behind an assistant message, whichever other end ids have lower numbers', () => {
+    const isEnd = (id: number) => id === 98 + 1 || id >= 1_000_001
+    expect(endOf(plain, { endIds: [99, 1_000_001], isEnd })).toBe(1_000_001)
+    expect(endOf(defaultSystem)).toBe(1_000_001)
+  })
+
+  it('is the one that the file names where the template has none or refuses', () => {
+    expect(endOf(alternating, { namedEndId: 7 })).toBe(7)
+    expect(endOf(null, { namedEndId: 7 })).toBe(7)
+    expect(endOf(alternating)).toBeNull()
   })
 })

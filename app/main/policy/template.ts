@@ -42,6 +42,23 @@ export function createChatTemplate(source: string | null, vocabulary: Vocabulary
   }
 }
 
+/**
+ * The id that ends a complete reply: the first end id that the template puts behind an assistant message. A model has
+ * several end ids, and only its template tells which one it was trained to write.
+ */
+export function findReplyEnd(template: ChatTemplate, vocabulary: Vocabulary): number | null {
+  const { namedEndId, isEnd } = vocabulary
+  const asked: PromptMessage = { role: 'user', text: 'a' }
+  try {
+    const before = template.ids([asked], '')
+    const whole = template.ids([asked, { role: 'assistant', text: 'b' }, asked], '')
+    return whole.slice(before.length).find(isEnd) ?? namedEndId
+  } catch {
+    // A template that refuses this can still hold a chat; what it refuses is told when it is used.
+    return namedEndId
+  }
+}
+
 function parse(source: string): Template {
   try {
     return new Template(source)

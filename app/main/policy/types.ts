@@ -19,8 +19,10 @@ export interface PolicyInfo {
   readonly contextSize: number
   readonly sizeBytes: number
   readonly vocabulary: number
-  /** Ids that end a reply. */
+  /** Ids at which a reply stops, in rising order; which of them the model writes, only `replyEndId` says. */
   readonly endIds: readonly number[]
+  /** The id that a complete reply of this model ends with; null where neither template nor file names one. */
+  readonly replyEndId: number | null
   readonly device: 'cuda' | 'vulkan' | 'metal' | 'cpu'
   /** Plain words, with the reason for a fall-back to the CPU. */
   readonly deviceSentence: string

@@ -5,6 +5,8 @@ import { LlamaVocabularyType, type LlamaModel, type Token } from 'node-llama-cpp
 export interface Vocabulary {
   readonly size: number
   readonly endIds: readonly number[]
+  /** The end of a turn that the file names; null where it names none. */
+  readonly namedEndId: number | null
   /** The id every prompt must begin with, or null. */
   readonly firstId: number | null
   /** Variables a chat template may print. */
@@ -41,6 +43,7 @@ export function createVocabulary(model: LlamaModel): Vocabulary {
   return {
     size: tokens.length,
     endIds: ends,
+    namedEndId: model.tokens.eot ?? model.tokens.eos,
     firstId: model.tokens.shouldPrependBosToken ? model.tokens.bos : null,
     named: { bos_token: model.tokens.bosString ?? '', eos_token: model.tokens.eosString ?? '' },
     controls,

@@ -129,6 +129,7 @@ export function stepReport(step: number): StepReport {
     lossOpd: 0.1,
     lossDemo: null,
     lossAnchor: 0.01,
+    lossEnding: null,
     lossKl: null,
     lossValue: null,
     gradientNorm: 1.25,

@@ -11,7 +11,7 @@ import type { Exchange, Sample, TrainingConfig } from '../../shared/domain/train
 import { AppError } from '../../shared/errors.ts'
 import type { Adapter } from '../engine/index.ts'
 import { adamw } from '../engine/index.ts'
-import { anchorSettings } from './anchors.ts'
+import { anchorSettings, exchangeTokens } from './anchors.ts'
 import { readState, writeCheckpoint } from './checkpoint.ts'
 import type { Run } from './recipe.ts'
 import { runRecipe } from './recipe.ts'
@@ -34,6 +34,7 @@ function request(change: {
   readonly samples: TrainRequest['samples']
   readonly config?: Partial<TrainingConfig>
   readonly medianGradientNorm?: number
+  readonly endId?: number
   readonly parentPath?: string
   readonly versionPaths?: Record<string, string>
 }): TrainRequest {
@@ -41,6 +42,7 @@ function request(change: {
     config: trainingConfig({ rank: 2, alpha: 4, anchorsPerStep: 2, ...change.config }),
     samples: change.samples,
     anchors,
+    endId: change.endId ?? null,
     parentPath: change.parentPath ?? null,
     parentStatePath: null,
     versionPaths: change.versionPaths ?? {},
@@ -64,13 +66,15 @@ async function train(change: Parameters<typeof request>[0], run: Partial<Run> = 
     optimiser,
     valueHead: createValueHead(model.info.width),
     adapterOfVersion: (version) => Promise.resolve(version === 0 ? null : 'missing'),
-    baseHidden: ({ promptIds, responseIds }) =>
-      model.hidden({
-        tokens: Int32Array.from([...promptIds, ...responseIds]),
-        responseStart: promptIds.length,
-        temperature: 1,
-        adapter: null,
-      }),
+    base: {
+      hidden: (exchange) =>
+        model.hidden({ ...exchangeTokens(exchange), temperature: 1, adapter: null }),
+      logProbs: async (exchange, id) => {
+        const gatherIds = new Int32Array(exchange.responseIds.length).fill(id)
+        const asked = { ...exchangeTokens(exchange), temperature: 1, adapter: null, gatherIds }
+        return (await model.score(asked)).gathered
+      },
+    },
     write: () => {
       writes++
       return Promise.resolve()
@@ -535,6 +539,7 @@ describe('refused and cancelled runs', () => {
     expect(anchorSettings(trainingConfig({ weightAnchor: 0.5 }), [])).toEqual({
       count: 4,
       weight: 0.5,
+      endingWeight: 0.2,
     })
   })
 

@@ -2,10 +2,11 @@
 // Loss and numbers as DESIGN 7; the forward and backward passes are the engine's, the losses stand in losses/.
 // It decides nothing about when to train or whether the result goes live.
 import type { TrainEvent, TrainRequest } from '../../shared/contract/trainer.ts'
-import type { Exchange, RunReport, StepReport } from '../../shared/domain/training.ts'
+import type { RunReport, StepReport } from '../../shared/domain/training.ts'
 import type { AdamW, Adapter, AdapterGradients, EngineModel, YieldPoint } from '../engine/index.ts'
 import { gradientNorm } from '../engine/index.ts'
-import { anchorBackward, anchorSettings, chooseAnchors, lengthOf } from './anchors.ts'
+import type { BaseOfAnchors } from './anchors.ts'
+import { anchorStep, anchorSettings, chooseAnchors, lengthOf } from './anchors.ts'
 import type { BatchItem } from './batch.ts'
 import { sawBarePrompt, selectBatch } from './batch.ts'
 import { countDifferences } from './differences.ts'
@@ -31,8 +32,7 @@ export interface Run {
   /** Changed in place by `ppo-gae`, unused by the other methods. */
   readonly valueHead: ValueHead
   readonly adapterOfVersion: (version: number) => Promise<Adapter | null | 'missing'>
-  /** The base's final hidden states at the reply positions, [R, C]. */
-  readonly baseHidden: (exchange: Exchange, yieldPoint: YieldPoint) => Promise<Float32Array>
+  readonly base: BaseOfAnchors
   /** Puts the adapter and the training state on disk. */
   readonly write: () => Promise<void>
   readonly emit: (event: TrainEvent) => void
@@ -141,13 +141,13 @@ export async function runRecipe(run: Run): Promise<RunReport> {
     const results = await backwardOf(entries, { run, settings, gradients })
     const parts = meanParts(results)
 
-    const { count, weight } = anchorSettings(config, training)
+    const anchoring = anchorSettings(config, training)
     const { seed } = config
-    const anchoring = { count, seed, updates: optimiser.steps, limit }
-    const chosen = chooseAnchors(run.request.anchors, anchoring)
-    const divergences = await anchorBackward(chosen, { ...run, gradients, weight })
-    const lossAnchor = mean(divergences)
-    const loss = results.reduce((sum, result) => sum + result.loss, 0) + weight * (lossAnchor ?? 0)
+    const drawn = { count: anchoring.count, seed, updates: optimiser.steps, limit }
+    const chosen = chooseAnchors(run.request.anchors, drawn)
+    const { endId } = run.request
+    const anchored = await anchorStep(chosen, { ...run, ...anchoring, gradients, endId })
+    const loss = results.reduce((sum, result) => sum + result.loss, 0) + anchored.weighted
 
     const norm = gradientNorm(numbersOf(gradients))
     const usual = run.request.medianGradientNorm ?? median(steps.map((done) => done.gradientNorm))
@@ -166,7 +166,8 @@ export async function runRecipe(run: Run): Promise<RunReport> {
       lossRl: parts.rl,
       lossOpd: parts.opd,
       lossDemo: parts.demo,
-      lossAnchor,
+      lossAnchor: anchored.kl,
+      lossEnding: anchored.ending,
       lossKl: parts.kl,
       lossValue,
       gradientNorm: norm,

@@ -88,6 +88,7 @@ describe.skipIf(modelPath === null)('trainer on the default model (skipped: no m
       config: trainingConfig({ anchorsPerStep: 1, ...config }),
       samples: [material.rejected, material.demonstration],
       anchors: [...material.anchors],
+      endId: null,
       parentPath: null,
       parentStatePath: null,
       versionPaths: {},

@@ -13,8 +13,8 @@ import { adamw, writeAdapter } from '../engine/index.ts'
 import type { Adapter, EngineModel, EngineOptions, YieldPoint } from '../engine/index.ts'
 import { exchangeTokens } from './anchors.ts'
 import { joinState, readState, writeCheckpoint } from './checkpoint.ts'
-import { createHiddenCache } from './hidden-cache.ts'
-import type { HiddenCache } from './hidden-cache.ts'
+import { createBaseCache } from './base-cache.ts'
+import type { BaseCache } from './base-cache.ts'
 import { createModelHolder } from './model-holder.ts'
 import { findProbe } from './probe.ts'
 import { runRecipe } from './recipe.ts'
@@ -60,7 +60,7 @@ export function createTrainer(options: TrainerOptions): Trainer {
   const turnstile = createTurnstile()
   const { aroundNativeWork: around = (work) => work() } = options
   const turn = <T>(work: () => Promise<T>): Promise<T> => turnstile(() => around(work))
-  const hidden = createHiddenCache()
+  const base = createBaseCache()
   const holder = createModelHolder(options.engineOptions)
 
   const yieldPointFor = (signal: AbortSignal | undefined) =>
@@ -69,7 +69,7 @@ export function createTrainer(options: TrainerOptions): Trainer {
   return {
     load: (input) =>
       turn(async () => {
-        if (await holder.choose(input)) hidden.clear()
+        if (await holder.choose(input)) base.clear()
         const { model, backend } = await holder.loaded()
         const { architecture, layers, width } = model.info
         return { architecture, layers, width, backend }
@@ -82,7 +82,7 @@ export function createTrainer(options: TrainerOptions): Trainer {
           await yieldPoint()
           emit({ kind: 'phase', phase: 'loading' })
           const { model } = await holder.loaded()
-          const report = await trainOnce({ model, request, emit, yieldPoint, hidden })
+          const report = await trainOnce({ model, request, emit, yieldPoint, base })
           emit({ kind: 'done', report })
         }),
       ),
@@ -94,7 +94,7 @@ export function createTrainer(options: TrainerOptions): Trainer {
         const kl: number[] = []
         for (const exchange of input.exchanges) {
           requireReply(exchange)
-          const baseHidden = await hidden.of(model, exchange, yieldPoint)
+          const baseHidden = await base.hidden(model, exchange, yieldPoint)
           const sequence = exchangeTokens(exchange)
           const request = { ...sequence, temperature: 1, adapter, baseHidden, yieldPoint }
           const perPosition = await model.kl(request) // [R]
@@ -128,7 +128,7 @@ async function trainOnce(options: {
   readonly request: TrainRequest
   readonly emit: (event: TrainEvent) => void
   readonly yieldPoint: YieldPoint
-  readonly hidden: HiddenCache
+  readonly base: BaseCache
 }): Promise<RunReport> {
   const { model, request } = options
   const { config, parentPath, parentStatePath, adapterPath, statePath } = request
@@ -147,7 +147,11 @@ async function trainOnce(options: {
     optimiser,
     valueHead,
     adapterOfVersion: versionReader(model, request.versionPaths),
-    baseHidden: (exchange, yieldPoint) => options.hidden.of(model, exchange, yieldPoint),
+    base: {
+      hidden: (exchange, yieldPoint) => options.base.hidden(model, exchange, yieldPoint),
+      logProbs: (exchange, id, yieldPoint) =>
+        options.base.logProbs(model, exchange, { id, yieldPoint }),
+    },
     write: () =>
       writeCheckpoint(
         { adapterPath, statePath },

@@ -15,6 +15,8 @@ export const trainRequestSchema = z.object({
   config: trainingConfigSchema,
   samples: z.array(sampleSchema),
   anchors: z.array(exchangeSchema),
+  /** The token that ends a reply; null = the anchor does not look at endings. */
+  endId: z.number().int().nullable(),
   /** The active adapter's file; null = start from the base. */
   parentPath: z.string().nullable(),
   /** Optimiser state beside the parent; null = fresh moments. */

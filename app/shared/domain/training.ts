@@ -51,6 +51,8 @@ export const trainingConfigSchema = z.object({
   weightOpd: z.number(),
   weightDemo: z.number(),
   weightAnchor: z.number(),
+  /** Of the anchor's second part: that neutral replies end where the base ends them. */
+  weightEnding: z.number().min(0),
   negativeWeight: z.number(),
   /** β of the penalty KL_k3(θ ‖ base) on sampled tokens; 0 = none. */
   klWeight: z.number().min(0),
@@ -83,6 +85,7 @@ export const defaultTrainingConfig: TrainingConfig = {
   weightOpd: 1,
   weightDemo: 1,
   weightAnchor: 1,
+  weightEnding: 0.2,
   negativeWeight: 0.3,
   klWeight: 0,
   rank: 16,
@@ -119,6 +122,8 @@ export const stepReportSchema = z.object({
   lossOpd: z.number().nullable(),
   lossDemo: z.number().nullable(),
   lossAnchor: z.number().nullable(),
+  /** KL of where neutral replies end, nats a reply, before its weight; null without the anchor. */
+  lossEnding: z.number().nullable().default(null),
   /** KL_k3(θ ‖ base) on sampled tokens, before its weight; null without the penalty. */
   lossKl: z.number().nullable().default(null),
   /** ½·(V − return)², of `ppo-gae` alone. */

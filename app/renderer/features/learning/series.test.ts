@@ -13,6 +13,7 @@ const step: Curves['steps'][number] = {
   lossOpd: 0.5,
   lossDemo: null,
   lossAnchor: null,
+  lossEnding: null,
   lossKl: null,
   lossValue: null,
   gradientNorm: Number.POSITIVE_INFINITY,
