@@ -187,7 +187,7 @@ function rowOf(
     sessionsToTarget: sessionsToTarget(outcomes, config.sessionsCap),
     cap: config.sessionsCap,
     reached: thirdInARow(outcomes) !== null,
-    sessions: outcomeString(outcomes, config.trainEvery),
+    sessions: outcomeString(outcomes, played.trainedAfter),
     firstReply: {
       before: shareOf(base.bare.slice(0, config.firstReplies)),
       after: shareOf(after.map(({ satisfied }) => satisfied)),

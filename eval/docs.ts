@@ -92,7 +92,7 @@ function stateText({ jobs, numbers, results }: LearningDocs): string {
           `Sources: commit ${list(entries.map(({ commit }) => commit))}.`,
         ]
       : []),
-    `Cap ${numbers.sessionsCap} sessions; a training after every ${numbers.trainEvery} sessions (joint: after every ${numbers.trainEveryJoint} of each persona), from the sixth training on with gaps twice as long; ${numbers.firstReplies} bare first replies afterwards; ${numbers.controlReplies} neutral replies; drift on ${numbers.controlExchanges} neutral exchanges.`,
+    `Cap ${numbers.sessionsCap} sessions; a training where the app says that one is due, asked after every ${numbers.trainEvery === 1 ? 'session' : `${numbers.trainEvery} sessions`} (joint: of each persona), from the sixth time on half as often; ${numbers.firstReplies} bare first replies afterwards; ${numbers.controlReplies} neutral replies; drift on ${numbers.controlExchanges} neutral exchanges.`,
   ].join('\n\n')
 }
 

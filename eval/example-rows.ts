@@ -66,7 +66,7 @@ export function exampleConfig(change: Partial<TrialConfig> = {}): TrialConfig {
     method: 'hybrid',
     seed: 1,
     sessionsCap: 24,
-    trainEvery: 2,
+    trainEvery: 1,
     firstReplies: 24,
     controlReplies: 20,
     wording: 'all',

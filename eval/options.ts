@@ -131,7 +131,7 @@ function withCommonFlags(command: Command, defaultPersona: string): Command {
     .option('--sessions-cap <n>', 'give up after this many sessions (24; quick: 10)', positive)
     .option(
       '--train-every <n>',
-      'sessions of each persona between the first trainings (2; joint: 1)',
+      'a training may follow every so many sessions of each persona (1)',
       positive,
     )
     .option('--first-replies <n>', 'bare first replies afterwards (24; quick: 12)', positive)

@@ -42,7 +42,7 @@ export interface Numbers {
 /** For a single run and the table: the base rates on 50 replies, as their thresholds were set. */
 export const fullNumbers: Numbers = {
   sessionsCap: 24,
-  trainEvery: 2,
+  trainEvery: 1,
   trainEveryJoint: 1,
   baseReplies: 50,
   toldReplies: 24,
@@ -54,7 +54,7 @@ export const fullNumbers: Numbers = {
 /** For 20 minutes on two cores. */
 export const quickNumbers: Numbers = {
   sessionsCap: 10,
-  trainEvery: 2,
+  trainEvery: 1,
   trainEveryJoint: 1,
   baseReplies: 12,
   toldReplies: 8,

@@ -20,7 +20,7 @@ export interface Rounds {
   readonly seats: readonly Seated[]
   readonly method: Method
   readonly cap: number
-  /** Rounds between trainings at first; see `isTrainingDue`. */
+  /** Rounds after which a training may come, at first; see `isTrainingDue`. */
   readonly trainEvery: number
   readonly progress: Progress
 }
@@ -32,6 +32,8 @@ export interface Played {
   readonly nearness: readonly { readonly interactions: number; readonly score: number }[]
   /** Messages of the user in all sessions. */
   readonly interactions: number
+  /** Sessions (1-based) that a training followed. */
+  readonly trainedAfter: readonly number[]
 }
 
 export interface RoundsResult {
@@ -55,13 +57,14 @@ export async function playRounds(rounds: Rounds): Promise<RoundsResult> {
   const { seats, cap, trainEvery, progress, method } = rounds
   const scores = seats.map((seat): Score => ({ seat, outcomes: [], nearness: [], interactions: 0 }))
   const ledger = createLedger()
+  const trainedAfter: number[] = []
   let round = 0
   while (round < cap && !scores.every(hasArrived)) {
     // What the Student's session left is graded by the TA and commented on by the Teacher.
     let work: Work | null = null
     for (const score of scores) {
       const request = nextRequest(score, work)
-      const session = await playAndSettle(rounds, score, request)
+      const session = await playAndSettle(rounds, score, { request, trainedAfter })
       const { persona } = score.seat.user
       work = persona.passesOn?.({ request, reply: session.lastReply }, work) ?? work
     }
@@ -69,13 +72,13 @@ export async function playRounds(rounds: Rounds): Promise<RoundsResult> {
     const isDue = isTrainingDue(round, trainEvery) && !scores.every(hasArrived)
     const [first] = seats
     if (isDue && method.trainer !== null && first !== undefined) {
-      await learn(first.user, { method, ledger, progress })
+      if (await learn(first.user, { method, ledger, progress })) trainedAfter.push(round)
     }
   }
   progress.skip((cap - round) * seats.length * sessionWork)
   return {
     played: scores.map(({ outcomes, nearness, interactions }) => {
-      return { outcomes, nearness, interactions }
+      return { outcomes, nearness, interactions, trainedAfter }
     }),
     training: ledger.summary(),
   }
@@ -94,9 +97,9 @@ function nextRequest({ seat, outcomes }: Score, work: Work | null): string {
 }
 
 async function playAndSettle(
-  { progress, trainEvery }: Rounds,
+  { progress }: Rounds,
   score: Score,
-  request: string,
+  { request, trainedAfter }: { readonly request: string; readonly trainedAfter: readonly number[] },
 ): Promise<SessionResult> {
   const { user, tally } = score.seat
   const { client } = user.connection
@@ -109,7 +112,7 @@ async function playAndSettle(
   score.nearness.push({ interactions: score.interactions, score: firstReply.score })
   score.interactions += 1 + reactions.filter((reaction) => reaction !== null).length
   progress.report(
-    `${user.persona.name} session ${score.outcomes.length}: ${sessionLine(session)}, rewards ${settled.rewards || 'none'}, ${settled.hints} hints · ${outcomeString(score.outcomes, trainEvery)}`,
+    `${user.persona.name} session ${score.outcomes.length}: ${sessionLine(session)}, rewards ${settled.rewards || 'none'}, ${settled.hints} hints · ${outcomeString(score.outcomes, trainedAfter)}`,
     sessionWork,
   )
   for (const error of settled.judgeErrors) progress.note(`judging failed: ${error}`)
@@ -164,11 +167,13 @@ function createLedger(): Ledger {
   }
 }
 
+/** Where the app says that a training is due: practice, if the method has it, and the training. False = none came. */
 async function learn(
   { connection: { client }, watch }: UserOptions,
   about: { readonly method: Method; readonly ledger: Ledger; readonly progress: Progress },
-): Promise<void> {
+): Promise<boolean> {
   const { method, ledger, progress } = about
+  if ((await client.learning.status()).phase !== 'due') return false
   if (method.practice) {
     const seconds = await practise(client, watch)
     ledger.addPractice(seconds)
@@ -177,10 +182,11 @@ async function learn(
   const training = await train(client, watch)
   if (training.kind === 'none') {
     progress.note(`no training: ${training.reason}`)
-    return
+    return false
   }
   const { run, seconds } = training
   const masses = run.steps.flatMap(({ outsideMass }) => (outsideMass === null ? [] : [outsideMass]))
   ledger.add({ seconds, isLive: run.outcome === 'live', masses })
   progress.note(`training took ${seconds.toFixed(0)} s: ${run.outcome}. ${run.sentence}`)
+  return true
 }

@@ -49,8 +49,8 @@ describe('sessions to target', () => {
   })
 
   test('are written with a gap after each training', () => {
-    expect(outcomeString(outcomes('0000111'), 2)).toBe('00 00 11 1')
-    expect(outcomeString([], 2)).toBe('')
+    expect(outcomeString(outcomes('0000111'), [2, 4, 6])).toBe('00 00 11 1')
+    expect(outcomeString([], [2])).toBe('')
   })
 })
 

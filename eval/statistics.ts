@@ -14,18 +14,21 @@ export function sessionsToTarget(outcomes: readonly boolean[], cap: number): num
 /** So many trainings come at the full rate; after them the gaps are twice as long, which saves hours. */
 const denseTrainings = 5
 
-/** Whether a training follows the round (1-based): every `trainEvery` rounds, later every second such time. */
+/** Whether a training may follow the round (1-based): every `trainEvery` rounds, later every second such time. */
 export function isTrainingDue(round: number, trainEvery: number): boolean {
   if (round <= 0 || round % trainEvery !== 0) return false
   const turn = round / trainEvery
   return turn <= denseTrainings || (turn - denseTrainings) % 2 === 0
 }
 
-/** `00 00 11 11`: one digit a session, a gap after each training. */
-export function outcomeString(outcomes: readonly boolean[], trainEvery: number): string {
+/** `00 00 11 11`: one digit a session, a gap after each training; `trainedAfter`: the sessions (1-based) it followed. */
+export function outcomeString(
+  outcomes: readonly boolean[],
+  trainedAfter: readonly number[],
+): string {
   return outcomes
     .map((outcome, index) => {
-      const gap = isTrainingDue(index, trainEvery) ? ' ' : ''
+      const gap = trainedAfter.includes(index) ? ' ' : ''
       return `${gap}${outcome ? '1' : '0'}`
     })
     .join('')
